@@ -1,0 +1,50 @@
+/* A micro-benchmark: finds one group of facts. One file in this folder each, closed by its descriptor
+ * `const struct xr_micro xr_micro_NAME` in NAME.c; make collects them, nothing else is edited.
+ *
+ * Its control engine sees this header, the statistics, the facts and the specifications, and nothing of the OS, the
+ * compiler or the machine.
+ */
+#ifndef XR_MICRO_MICRO_H
+#define XR_MICRO_MICRO_H
+
+#include "facts/facts.h"
+#include "nano/spec.h"
+#include "target/target.h"
+#include "util/arena.h"
+#include "util/rng.h"
+
+#include <stdbool.h>
+
+struct xr_run;
+
+struct xr_micro {
+	const char *id;            /* file name without .c */
+	const char *title;         /* one line for `xray list` */
+	const char *const *finds;  /* ids or patterns, NULL-terminated; `*` stands for one dotted word: "op.*.*.latency" */
+	const char *const *needs;  /* micro-benchmarks that must have run before, NULL-terminated; NULL: none */
+	double cost_s;             /* about, on a 2020s machine, compiling included */
+	unsigned kinds;            /* nano-benchmark kinds without which it cannot work: bits as in xr_target_info.kinds */
+	const char *(*supported)(const struct xr_run *run); /* NULL: yes, or why not. May itself be NULL: always */
+	int (*run)(struct xr_run *run);                     /* 0; -1 only when xr_run_time() said so */
+};
+
+/* Times specifications, see xr_target_time(); cycles are true core cycles once `frequency` has run. 0; -1: stop now
+ * and return -1 (interrupted, budget used up, target lost); facts put so far are kept. */
+int xr_run_time(struct xr_run *run, const struct xr_spec *specs, size_t n, struct xr_reading *out);
+int xr_run_time_with(struct xr_run *run, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
+                     struct xr_reading *out);
+
+/* Where facts go, and where those found before are. */
+struct xr_description *xr_run_description(struct xr_run *run);
+double xr_run_number(const struct xr_run *run, const char *id, double otherwise);
+
+bool xr_run_wants(const struct xr_run *run, const char *id); /* asked for, or needed by what was asked for */
+bool xr_run_quick(const struct xr_run *run);                 /* --quick: fewer repetitions, wider error */
+const struct xr_target_info *xr_run_info(const struct xr_run *run);
+struct xr_arena *xr_run_arena(struct xr_run *run);           /* lives until this micro-benchmark returns */
+struct xr_rng *xr_run_rng(struct xr_run *run);               /* seeded by --seed and the micro-benchmark's id */
+void xr_run_progress(struct xr_run *run, double fraction, const char *what); /* of this micro-benchmark, 0..1 */
+void xr_run_cycle(struct xr_run *run, double reference_cycles);
+	/* `frequency` only: one reference operation takes this many core cycles (1 unless adds are folded or double-pumped) */
+
+#endif

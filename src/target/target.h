@@ -1,0 +1,85 @@
+/* The seam: time these specifications.
+ *
+ * A target is where nano-benchmarks run: this machine, another behind a runner, a model of a machine, a recording of
+ * one. A control engine cannot tell which; it asks for readings and gets them.
+ *
+ * All specifications of one call are comparable: they were read interleaved, round after round, with a reference
+ * chain beside them, so a burst of noise or a step of the clock hits them all alike. Compare readings of different
+ * calls only in cycles.
+ */
+#ifndef XR_TARGET_TARGET_H
+#define XR_TARGET_TARGET_H
+
+#include "nano/spec.h"
+#include "util/arena.h"
+#include "util/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum xr_reading_status {
+	XR_READ_OK,
+	XR_READ_UNSUPPORTED,  /* this target has no such thing (no such operation, no executable memory, …) */
+	XR_READ_FAILED,       /* did not compile, crashed, hung: reason in its own words */
+};
+
+/* What a look at the compiled loop shows (GNU toolchains; `looked` false elsewhere). Per statement of the body. */
+struct xr_look {
+	bool looked;
+	double insns;       /* instructions */
+	double stack_refs;  /* of them, that read or write the stack: spilled variables */
+	double calls;       /* calls of library functions: software does the operation */
+};
+
+struct xr_reading {
+	enum xr_reading_status status;
+	const char *reason;   /* when not OK; lives as long as the target */
+	double ns, cycles;    /* per operation, access, jump…: 3rd lowest of 9 (about the lower quartile) */
+	double median_ns, median_cycles;
+	double spread;        /* (p50 - p10) / p25 of the samples: <= 1 % good, <= 5 % usable */
+	double nonlinear;     /* |t(2 lengths) - t(1 length) - …|: relative misfit of time against length; > 3 %: suspicious */
+	double cycle_ns;      /* the reference cycle read beside it */
+	int samples, dropped;
+	const double *sample; /* the samples in cycles per operation (XR_CLOCK, XR_SLICES: in ns), in order of time;
+	                       * lives until the next call for the same target */
+	bool bimodal;         /* samples fall into two modes more than 25 % apart (a busy sibling); the value is the fast one */
+	struct xr_look look;
+	double code_bytes;    /* XR_WALK: bytes of one block or statement; 0 elsewhere */
+	double granule_ns;    /* XR_CLOCK: smallest step of the clock */
+};
+
+/* How much trouble to take. {0} means the target's defaults. */
+struct xr_effort {
+	int samples;      /* first this many rounds (default 9) */
+	int samples_max;  /* more, for readings whose spread is above 1 %, up to this many (default 45) */
+	double sample_ns; /* length of one sample (default: from the clock, 20..100 us) */
+};
+
+/* What a target is, and what may be asked of it. */
+struct xr_target_info {
+	const char *kind;      /* "host", "exec", "simulated", "recorded" */
+	const char *name;
+	const char *cpu, *compiler, *cflags, *os; /* words for people; may be "" */
+	const int *cpu_ids;    /* logical CPUs that threads may be pinned to */
+	int n_cpus;
+	double cpu_quota;      /* CPUs' worth of time allowed by a quota; 0: no limit */
+	bool can_pin;
+	uint64_t memory_bytes; /* that buffers may take altogether */
+	uint64_t page_bytes;   /* granularity at which buffers are laid out, 0: no pages. For laying out, never an answer */
+	bool has_flavour[2];   /* indexed by enum xr_flavour */
+	bool counters;
+	unsigned kinds;        /* bit (1u << enum xr_kind) for each kind that can be timed */
+};
+
+struct xr_target;
+
+/* Times n specifications, out[i] for specs[i]. 0, or -1 when the target as a whole is lost (err says why). A
+ * specification that fails is no error: its reading says so. effort may be NULL. */
+int xr_target_time(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
+                   struct xr_reading *out, struct xr_error *err);
+
+const struct xr_target_info *xr_target_info(const struct xr_target *target);
+void xr_target_free(struct xr_target *target);
+
+#endif
