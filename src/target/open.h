@@ -1,0 +1,33 @@
+/* Opening targets. Each returns NULL with err filled in when the target cannot be used. */
+#ifndef XR_TARGET_OPEN_H
+#define XR_TARGET_OPEN_H
+
+#include "target/target.h"
+
+struct xr_host_options {
+	const char *cc;       /* NULL: $CC's place is the caller's business; "cc" */
+	const char *cflags;   /* NULL: "-O2" */
+	const char *runner;   /* command put in front of the agent; NULL: none */
+	const char *form;     /* "barrier" (NULL) or "switch" */
+	const char *keep;     /* directory that gets the generated C; NULL: not kept */
+	const char *cache;    /* directory for compiled experiments; NULL: none is kept */
+	int cpu;              /* logical CPU to measure on; -1: choose */
+	double sample_ns;     /* 0: from the clock */
+	bool baked;           /* batch inside the agent, readings printed: no talking */
+};
+struct xr_target *xr_host_open(const struct xr_host_options *options, struct xr_error *err);
+
+/* A machine file with kind = simulated. seed: of its noise and page placement. */
+struct xr_target *xr_model_open(const char *path, uint64_t seed, struct xr_error *err);
+
+/* A machine file with kind = recorded (path is the file, its `readings` key names the recording beside it). */
+struct xr_target *xr_replay_open(const char *path, struct xr_error *err);
+
+/* Looks at [target] kind and opens the one or the other; `host` options serve kinds that run things. */
+struct xr_target *xr_target_open(const char *path, const struct xr_host_options *host, uint64_t seed,
+                                 struct xr_error *err);
+
+/* From now on every specification and its reading goes to DIR (made if missing). */
+int xr_target_record(struct xr_target *target, const char *dir, struct xr_error *err);
+
+#endif
