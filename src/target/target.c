@@ -1,0 +1,244 @@
+/* From raw samples to readings: the statistics of one point, the same for hardware and for models of it.
+ *
+ * Idea (ALGORITHMS: timer and noise model): samples of tens of microseconds, so that most contain no interrupt; two
+ * lengths, so that the cost of looking at the clock and of entering the loop cancels; a reference chain beside every
+ * sample, so that a change of the clock frequency cancels; the 3rd lowest of 9, so that neither the slow tail nor the
+ * rare impossibly quick sample decides; more rounds for the points whose samples disagree, all points interleaved.
+ */
+#include "target/backend.h"
+#include "target/record.h"
+
+#include "stat/stat.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ROUNDS_FIRST = 9, ROUNDS_MAX = 45, ROUNDS_MORE = 9 };
+static const double good_spread = 0.01;
+static const double mode_gap = 0.25;
+
+void xr_raw_add(struct xr_raw_list *list, struct xr_raw raw)
+{
+	if (list->n == list->room) {
+		list->room = list->room ? list->room * 2 : 16;
+		struct xr_raw *grown = realloc(list->raw, list->room * sizeof *grown);
+		if (!grown) {
+			fputs("xray: out of memory\n", stderr);
+			abort();
+		}
+		list->raw = grown;
+	}
+	list->raw[list->n++] = raw;
+}
+
+void xr_target_init(struct xr_target *target, const struct xr_backend *backend)
+{
+	target->backend = backend;
+	xr_arena_init(&target->arena);
+	xr_arena_init(&target->samples);
+}
+
+void xr_target_deinit(struct xr_target *target)
+{
+	xr_recorder_free(target->recorder);
+	xr_arena_release(&target->arena);
+	xr_arena_release(&target->samples);
+}
+
+void xr_target_free(struct xr_target *target)
+{
+	if (target)
+		target->backend->free(target);
+}
+
+const struct xr_target_info *xr_target_info(const struct xr_target *target)
+{
+	return &target->info;
+}
+
+static double seconds_now(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* Observations that are not "so much work in so much time". */
+static bool is_plain_observation(const struct xr_spec *spec)
+{
+	return spec->kind == XR_CLOCK || (spec->kind == XR_TEAM && spec->team.kind == XR_SLICES);
+}
+
+/* Keeps the samples the OS did not disturb, unless that leaves too few to decide from. */
+static size_t keep_clean(const struct xr_raw_list *list, struct xr_raw *kept)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < list->n; i++)
+		if (!list->raw[i].hit)
+			kept[n++] = list->raw[i];
+	if (n >= 5 || n * 2 >= list->n)
+		return n;
+	memcpy(kept, list->raw, list->n * sizeof *kept);
+	return list->n;
+}
+
+static void summarise_observations(struct xr_target *target, const struct xr_raw *raw, size_t n, struct xr_reading *out)
+{
+	double *value = xr_arena_array(&target->samples, double, n);
+	for (size_t i = 0; i < n; i++)
+		value[i] = raw[i].long_ns;
+	out->sample = value;
+	out->ns = xr_lower(value, n);
+	out->median_ns = xr_median(value, n);
+	out->spread = xr_spread(value, n);
+	out->cycle_ns = raw[0].ref_ns;
+	if (out->cycle_ns > 0) {
+		out->cycles = out->ns / out->cycle_ns;
+		out->median_cycles = out->median_ns / out->cycle_ns;
+	}
+}
+
+/* The two lengths are summarised apart and then subtracted: subtracting sample by sample would turn every disturbed
+ * short run into an impossibly quick sample. scale[i] converts ns of sample i. */
+static double point(const struct xr_raw *raw, size_t n, const double *scale, double (*statistic)(const double *, size_t),
+                    double *work)
+{
+	for (size_t i = 0; i < n; i++)
+		work[i] = raw[i].long_ns * scale[i];
+	double longer = statistic(work, n);
+	for (size_t i = 0; i < n; i++)
+		work[i] = raw[i].short_ns * scale[i];
+	double shorter = statistic(work, n);
+	return (longer - shorter) / (raw[0].long_ops - raw[0].short_ops);
+}
+
+static void summarise(struct xr_target *target, const struct xr_raw_list *list, const struct xr_spec *spec,
+                      struct xr_reading *out)
+{
+	struct xr_raw *raw = malloc(list->n * sizeof *raw);
+	double *work = malloc(list->n * 3 * sizeof *work);
+	if (!raw || !work)
+		abort();
+	size_t n = keep_clean(list, raw);
+	out->samples = (int)n;
+	out->dropped = (int)(list->n - n);
+	if (is_plain_observation(spec)) {
+		summarise_observations(target, raw, n, out);
+		goto out;
+	}
+
+	double *one = work + list->n, *per_ref = work + 2 * list->n;
+	double *sample = xr_arena_array(&target->samples, double, n);
+	for (size_t i = 0; i < n; i++) {
+		one[i] = 1.0;
+		per_ref[i] = raw[i].ref_ns > 0 ? 1.0 / raw[i].ref_ns : 0.0;
+	}
+	out->ns = point(raw, n, one, xr_lower, work);
+	out->cycles = point(raw, n, per_ref, xr_lower, work);
+	out->median_ns = point(raw, n, one, xr_median, work);
+	out->median_cycles = point(raw, n, per_ref, xr_median, work);
+	for (size_t i = 0; i < n; i++)
+		work[i] = raw[i].ref_ns;
+	out->cycle_ns = xr_median(work, n);
+
+	/* One value per sample, with the overhead that the two lengths gave for all of them. */
+	for (size_t i = 0; i < n; i++)
+		work[i] = raw[i].long_ns * per_ref[i];
+	double overhead = xr_lower(work, n) - out->cycles * raw[0].long_ops;
+	for (size_t i = 0; i < n; i++)
+		sample[i] = (raw[i].long_ns * per_ref[i] - overhead) / raw[i].long_ops;
+	out->sample = sample;
+	out->spread = xr_spread(sample, n);
+	if (out->cycles > 0 && raw[0].short_ops > 0)
+		out->nonlinear = fabs(overhead) / (out->cycles * raw[0].long_ops);
+
+	double fast, slow;
+	if (n >= 9 && xr_bimodal(sample, n, mode_gap, &fast, &slow)) {
+		out->bimodal = true;
+		if (out->cycles > fast * 1.05) {
+			out->ns *= fast / out->cycles;
+			out->cycles = fast;
+		}
+	}
+out:
+	free(raw);
+	free(work);
+}
+
+/* More rounds for the points whose samples disagree. */
+static int refine(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
+                  struct xr_raw_list *lists, struct xr_reading *out, struct xr_error *err)
+{
+	size_t *idx = malloc((n ? n : 1) * sizeof *idx);
+	int status = 0;
+	if (!idx)
+		abort();
+	for (int done = 0; done < effort->samples_max;) {
+		size_t k = 0;
+		for (size_t i = 0; i < n; i++)
+			if (out[i].status == XR_READ_OK &&
+			    (done == 0 || (out[i].spread > good_spread && !is_plain_observation(&specs[i]))))
+				idx[k++] = i;
+		if (!k)
+			break;
+		int rounds = done ? ROUNDS_MORE : effort->samples;
+		if (rounds > effort->samples_max - done)
+			rounds = effort->samples_max - done;
+		status = target->backend->rounds(target, idx, k, rounds, lists, out, err);
+		if (status)
+			break;
+		done += rounds;
+		for (size_t j = 0; j < k; j++) {
+			struct xr_reading *r = &out[idx[j]];
+			if (r->status == XR_READ_OK && lists[idx[j]].n == 0) {
+				r->status = XR_READ_FAILED;
+				r->reason = "the target gave no sample";
+			}
+			if (r->status == XR_READ_OK)
+				summarise(target, &lists[idx[j]], &specs[idx[j]], r);
+		}
+	}
+	free(idx);
+	return status;
+}
+
+int xr_target_time(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
+                   struct xr_reading *out, struct xr_error *err)
+{
+	struct xr_effort e = effort ? *effort : (struct xr_effort){0};
+	if (!e.samples)
+		e.samples = target->effort.samples ? target->effort.samples : ROUNDS_FIRST;
+	if (!e.samples_max)
+		e.samples_max = target->effort.samples_max ? target->effort.samples_max : ROUNDS_MAX;
+	if (e.samples_max < e.samples)
+		e.samples_max = e.samples;
+	if (e.sample_ns <= 0)
+		e.sample_ns = target->effort.sample_ns;
+
+	memset(out, 0, n * sizeof *out);
+	if (!n)
+		return 0;
+	struct xr_raw_list *lists = calloc(n, sizeof *lists);
+	if (!lists)
+		abort();
+	xr_arena_release(&target->samples);
+
+	double start = seconds_now();
+	int status = target->backend->prepare(target, &e, specs, n, out, err);
+	double prepared = seconds_now();
+	target->preparing_s += prepared - start;
+	if (!status)
+		status = refine(target, &e, specs, n, lists, out, err);
+	target->timing_s += seconds_now() - prepared;
+	if (target->backend->done)
+		target->backend->done(target);
+	for (size_t i = 0; i < n; i++)
+		free(lists[i].raw);
+	free(lists);
+	if (!status && target->recorder)
+		status = xr_recorder_put(target->recorder, &e, specs, n, out, err);
+	return status;
+}
