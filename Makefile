@@ -1,60 +1,168 @@
-# X-Ray. `make run` measures this machine, `make test` runs the tests; `make help` lists the rest.
-CC ?= cc
+# X-Ray. `make run` measures this machine, `make test` runs the tests, `make help` lists the rest.
+#
+# One makefile, no configure step, everything made goes to $(BUILD). A source file joins by being there: library in
+# src/*/, program in cli/, micro-benchmark in src/micro/, test in tests/*/test_*.c, fuzz target in tests/fuzz/fuzz_*.c.
+
+VERSION := $(shell cat VERSION)
 BUILD ?= build
-WARN = -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
+PREFIX ?= /usr/local
+DESTDIR ?=
+
+ifeq ($(origin CC),default)
+CC = cc
+endif
+CFLAGS ?= -O2 -g
+WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
 ifdef DEV
 WARN += -Werror
 endif
-CFLAGS ?= -O2 -g
-VERSION := $(shell cat VERSION)
-override CPPFLAGS += -Isrc -Iinclude -I$(BUILD)/gen -D_GNU_SOURCE -DXR_VERSION='"$(VERSION)"'
-LIBS = -lhwloc -ljansson -linih -lm -lpthread
+XR_CPPFLAGS := -Isrc -Iinclude -I$(BUILD)/gen -D_GNU_SOURCE -DXR_VERSION=\"$(VERSION)\" $(CPPFLAGS)
+XR_CFLAGS = -std=c11 $(CFLAGS) $(WARN)
+LIBS := -lhwloc -ljansson -linih -lm -lpthread
+COMPILE = $(CC) $(XR_CPPFLAGS) $(XR_CFLAGS) -MMD -MP
+Q = $(if $(V),,@)
 
-LIB_SRC := $(filter-out src/agent/%,$(wildcard src/*/*.c src/*/*/*.c))
-CLI_SRC := $(wildcard cli/*.c)
-UNIT_SRC := $(wildcard tests/unit/*.c)
-MICRO := $(sort $(basename $(notdir $(wildcard src/micro/*.c))))
+# STATIC=1: a program that needs nothing on the machine it runs on but, to compile experiments, a C compiler.
+# cli/absent.c stands in for what a static program must do without, see there.
+ifdef STATIC
+XR_LDFLAGS := -static $(LDFLAGS)
+else
+XR_LDFLAGS := $(LDFLAGS)
+endif
+
+LIB_SRC := $(sort $(filter-out src/agent/%,$(wildcard src/*/*.c src/*/*/*.c)))
+CLI_SRC := $(sort $(filter-out $(if $(STATIC),,cli/absent.c),$(wildcard cli/*.c)))
+TEST_SRC := $(sort $(wildcard tests/*/test_*.c))
+HELP_SRC := $(sort $(wildcard tests/lib/*.c))
+FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 GEN_SRC := $(BUILD)/gen/micro_table.c $(BUILD)/gen/agent_text.c
 
-LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(GEN_SRC:%.c=%.o)
+LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(GEN_SRC:.c=.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
-UNIT_BIN := $(UNIT_SRC:%.c=$(BUILD)/%)
+TEST_OBJ := $(filter-out $(BUILD)/cli/main.o $(BUILD)/cli/absent.o,$(CLI_OBJ)) $(HELP_SRC:%.c=$(BUILD)/%.o)
+TEST_BIN := $(TEST_SRC:%.c=$(BUILD)/%)
+FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
+XRAY := $(BUILD)/$(if $(CLI_SRC),xray,libxray.a)
 
-.PHONY: all run test clean
-all: $(BUILD)/xray
+# Commands of their own that make others: as many jobs as CPUs, unless the person said how many.
+SUBMAKE = +@$(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+SANITIZE_FLAGS = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
 
-$(BUILD)/xray: $(CLI_OBJ) $(BUILD)/libxray.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: all run test test-deep check-live bench install uninstall lint format asan tsan fuzz programs clean help FORCE
 
-$(BUILD)/libxray.a: $(LIB_OBJ)
-	rm -f $@ && $(AR) rcs $@ $^
+##@ Use
+all: $(XRAY) ## build build/xray and build/libxray.a
+run: ## install what is missing, build, measure this machine (ARGS='cache tlb' for options of xray)
+	@scripts/deps build
+	$(SUBMAKE) all
+	@$(BUILD)/xray $(ARGS)
+install: all $(BUILD)/xray.pc ## install program, library, header and manual under PREFIX (DESTDIR respected)
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin include lib/pkgconfig share/man/man1 share/xray)
+	install -m 755 $(BUILD)/xray $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 $(BUILD)/libxray.a $(DESTDIR)$(PREFIX)/lib/
+	install -m 644 $(BUILD)/xray.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
+	install -m 644 include/xray.h $(DESTDIR)$(PREFIX)/include/
+	install -m 644 docs/xray.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	for d in $(wildcard machines targets); do cp -R $$d $(DESTDIR)$(PREFIX)/share/xray/; done
+uninstall: ## remove what install put there
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/xray include/xray.h lib/libxray.a lib/pkgconfig/xray.pc share/man/man1/xray.1)
+	rm -rf $(DESTDIR)$(PREFIX)/share/xray
+bench: all ## measure side by side with other tools
+	bench/run $(BUILD)/xray
 
-$(BUILD)/%.o: %.c
-	@mkdir -p $(@D)
-	$(CC) -std=c11 $(CPPFLAGS) $(CFLAGS) $(WARN) -MMD -MP -c -o $@ $<
+##@ Test
+test: ## install what is missing, build, run all tests (T='unit cli' for some)
+	@scripts/deps test
+	$(SUBMAKE) all programs
+	@tests/run $(BUILD) $(T)
+test-deep: ## the same with N times as many simulated machines (default N=5000) and longer fuzzing
+	@scripts/deps test
+	$(SUBMAKE) all programs
+	@XR_DEEP=$(or $(N),5000) tests/run $(BUILD) $(T)
+check-live: all ## what must hold on the real machine at hand; takes minutes
+	@tests/run $(BUILD) live
+asan: ## the tests with address and undefined-behaviour sanitizers
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan T='$(T)' CFLAGS='$(SANITIZE_FLAGS) -fsanitize=address,undefined' \
+		LDFLAGS='-fsanitize=address,undefined' test
+tsan: ## the tests with the thread sanitizer
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan T='$(T)' CFLAGS='$(SANITIZE_FLAGS) -fsanitize=thread' \
+		LDFLAGS='-fsanitize=thread' test
+fuzz: ## every fuzz target for SECONDS (default 60) with clang's libFuzzer
+	@scripts/fuzz $(BUILD)/fuzz $(or $(SECONDS),60) $(FUZZ)
 
-$(BUILD)/gen/%.o: $(BUILD)/gen/%.c
-	$(CC) -std=c11 $(CPPFLAGS) $(CFLAGS) $(WARN) -MMD -MP -c -o $@ $<
-
-$(BUILD)/gen/micro_table.c: scripts/micro-table $(wildcard src/micro/*.c)
-	@mkdir -p $(@D)
-	scripts/micro-table src/micro > $@.tmp && mv $@.tmp $@
-
-$(BUILD)/gen/agent_text.c: scripts/embed $(wildcard src/agent/*)
-	@mkdir -p $(@D)
-	scripts/embed xr_agent_text src/agent > $@.tmp && mv $@.tmp $@
-
-$(BUILD)/tests/unit/%: tests/unit/%.c $(BUILD)/libxray.a
-	@mkdir -p $(@D)
-	$(CC) -std=c11 $(CPPFLAGS) $(CFLAGS) $(WARN) -MMD -MP -o $@ $< $(BUILD)/libxray.a $(LIBS) -lcmocka
-
-run: all
-	$(BUILD)/xray
-
-test: all $(UNIT_BIN)
-	@set -e; for t in $(UNIT_BIN); do $$t; done
-
-clean:
+##@ Develop (DEV=1 makes warnings errors, STATIC=1 links a self-contained program, V=1 shows commands)
+lint: ## static analysis, formatting, layering, headers
+	@scripts/lint $(BUILD)
+format: ## lay out all C by .clang-format
+	@scripts/format
+clean: ## remove everything that was made
 	rm -rf $(BUILD)
+help: ## this list
+	@awk -F ' *## *' '/^##@/ {print "\n" substr($$0, 5)} \
+		/^[a-z-]+:.*## / {split($$1, t, ":"); printf "  make %-11s %s\n", t[1], $$2}' Makefile
+
+# ---- how things are made ----
+
+programs: $(TEST_BIN) $(FUZZ_BIN)
+
+$(BUILD)/xray: $(CLI_OBJ) $(BUILD)/libxray.a $(BUILD)/.link
+	@echo '  LD    $@'
+	$(Q)$(CC) $(CFLAGS) $(XR_LDFLAGS) -o $@ $(CLI_OBJ) $(BUILD)/libxray.a $(LIBS)
+
+$(BUILD)/libxray.a: $(LIB_OBJ) $(BUILD)/.archive
+	@echo '  AR    $@'
+	$(Q)rm -f $@ && $(AR) rcs $@ $(LIB_OBJ)
+
+# Tests may look at the command line's own functions, all but main.
+$(BUILD)/libtest.a: $(TEST_OBJ) $(BUILD)/.archive
+	$(Q)rm -f $@ && $(AR) rcs $@ $(TEST_OBJ)
+
+$(BUILD)/%.o: %.c $(BUILD)/.compile | $(BUILD)/.deps
+	@mkdir -p $(@D)
+	@echo '  CC    $<'
+	$(Q)$(COMPILE) -c -o $@ $<
+
+$(BUILD)/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/.compile | $(BUILD)/.deps
+	@echo '  CC    $<'
+	$(Q)$(COMPILE) -c -o $@ $<
+
+$(TEST_BIN): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtest.a $(BUILD)/libxray.a $(BUILD)/.link
+	@echo '  LD    $@'
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/libtest.a $(BUILD)/libxray.a $(LIBS) -lcmocka
+
+# Without libFuzzer a fuzz target is a program that takes files: the tests feed it everything that once broke it.
+$(FUZZ_BIN): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/main.o $(BUILD)/libtest.a $(BUILD)/libxray.a $(BUILD)/.link
+	@echo '  LD    $@'
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/tests/fuzz/main.o $(BUILD)/libtest.a $(BUILD)/libxray.a $(LIBS)
+
+# Generated sources are written anew each time and replaced only when they differ: files that go count like files that come.
+$(BUILD)/gen/micro_table.c: FORCE
+	@mkdir -p $(@D)
+	@scripts/micro-table src/micro > $@.new && { cmp -s $@.new $@ && rm $@.new || mv $@.new $@; }
+
+$(BUILD)/gen/agent_text.c: FORCE
+	@mkdir -p $(@D)
+	@scripts/embed xr_agent_text src/agent > $@.new && { cmp -s $@.new $@ && rm $@.new || mv $@.new $@; }
+
+$(BUILD)/xray.pc: scripts/xray.pc.in VERSION $(BUILD)/.install
+	sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(VERSION)|' $< > $@
+
+# $(BUILD)/.NAME changes when the command it stands for does, so that other flags or another list of files make anew.
+$(BUILD)/.compile: COMMAND = $(COMPILE)
+$(BUILD)/.link: COMMAND = $(CC) $(CFLAGS) $(XR_LDFLAGS) $(LIBS)
+$(BUILD)/.archive: COMMAND = $(LIB_OBJ) $(TEST_OBJ)
+$(BUILD)/.install: COMMAND = $(PREFIX)
+$(BUILD)/.compile $(BUILD)/.link $(BUILD)/.archive $(BUILD)/.install: FORCE
+	@mkdir -p $(@D)
+	@echo '$(COMMAND)' | cmp -s - $@ || echo '$(COMMAND)' > $@
+
+# Asked once per build directory: is what we compile against there? (`run` and `test` also install it.)
+$(BUILD)/.deps: scripts/deps
+	@mkdir -p $(@D)
+	@scripts/deps --check build
+	@touch $@
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
