@@ -143,8 +143,10 @@ enum xr_team_kind {
 	XR_WALL,       /* fixed work each, started together; reading: wall time until the last is done, per unit of work */
 	XR_PINGPONG,   /* members 0 and 1 hand one line to and fro; reading: one way */
 	XR_PIPE,       /* member 0 writes `bytes`, member 1 reads them, by turns; reading: ns per 64 bytes moved */
-	XR_FALSE,      /* members 0 and 1 each write their own word, `bytes` apart; reading: one write of member 0 */
-	XR_SLICES,     /* members spin on the clock on one CPU; samples: run lengths in ns between gaps > 200 us */
+	XR_FALSE,      /* members 0 and 1 each write their own word, `bytes` apart; reading: one write of member 0. The first
+	                * word is aligned to any granule; the writes are indivisible, so that none waits in a store buffer */
+	XR_SLICES,     /* members spin on the clock on one CPU; samples: run lengths in ns between gaps > 200 us (or > `bytes`
+	                * ns, when given) */
 	XR_SWITCH,     /* two members on one CPU hand over by the OS; reading: one switch */
 };
 
