@@ -1,0 +1,513 @@
+/* Address chains, see chain.h.
+ *
+ * A READ phase is a ring of pointers: each address holds the address of the next. Where two phases of a script visit
+ * the same place in different orders, the second ring goes through another word of the same 16 bytes (the smallest line
+ * known); where that is taken too, and where one walk visits a word twice, the walk takes its addresses from a table
+ * instead, each made dependent on the value just read, for 2 cycles more per access.
+ * WRITE and TOUCH phases always take addresses from a table: 4 bytes per address, read in sequence.
+ */
+#include "buffer.h"
+#include "chain.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum access { READ, WRITE, TOUCH };
+static const char *const access_names[] = {"read", "write", "touch", NULL};
+static const char *const backing_names[] = {"small", "huge", "shuffled", "any", NULL};
+
+enum {
+	UNIT = 4,              /* tables count in these bytes, so that 32 bits reach 16 GiB */
+	LINE_MIN = 16,         /* no line is smaller: words of the same 16 bytes are equivalent */
+	PHASES_MAX = 6,
+	CURSORS_MAX = 64,
+};
+
+struct phase {
+	enum access access;
+	unsigned passes;
+	int timed, from_table;
+	size_t n;
+	uint32_t *unit;    /* addresses in units from the start of the buffer, in order of the walk; slot applied */
+	unsigned same_as;  /* earlier phase with the same ring, or itself */
+};
+
+struct xr_agent_chain {
+	struct xr_agent_buffer *buffer;
+	unsigned n_phases, cursors;
+	struct phase phase[PHASES_MAX];
+	void *at[CURSORS_MAX]; /* endless READ: where each cursor stands */
+	size_t index;          /* endless walks from a table: the next one */
+};
+
+static struct {
+	double (*now_ns)(void);
+	double look_ns;
+} here;
+
+/* What the compiler and the core cannot know to be zero: ties an address to a value read before. */
+static volatile uintptr_t zero;
+static volatile uintptr_t sink;
+
+void xr_chain_setup(double (*now_ns)(void), double look_ns, unsigned long long limit_bytes)
+{
+	here.now_ns = now_ns;
+	here.look_ns = look_ns;
+	xr_buffer_limit(limit_bytes);
+}
+
+/* ---- from words to phases -------------------------------------------------------------------------------------- */
+
+struct words {
+	char **word;
+	int n, at;
+	const char *wrong; /* what was expected where something else, or nothing, was found */
+};
+
+static unsigned long long take_number(struct words *w, const char *what)
+{
+	char *end;
+	unsigned long long value;
+
+	if (w->wrong)
+		return 0;
+	if (w->at >= w->n) {
+		w->wrong = what;
+		return 0;
+	}
+	value = strtoull(w->word[w->at], &end, 10);
+	if (*end || end == w->word[w->at])
+		w->wrong = what;
+	w->at++;
+	return value;
+}
+
+static int take_name(struct words *w, const char *const *names, const char *what)
+{
+	if (!w->wrong && w->at < w->n)
+		for (int i = 0; names[i]; i++)
+			if (strcmp(w->word[w->at], names[i]) == 0) {
+				w->at++;
+				return i;
+			}
+	if (!w->wrong)
+		w->wrong = what;
+	return 0;
+}
+
+/* Addresses of one phase, in order. The spans are read twice: to count, then to fill in. */
+static int take_phase(struct words *w, struct phase *p, unsigned long long bytes)
+{
+	unsigned long long seed, n_spans, total = 0;
+	int spans_at;
+
+	p->access = (enum access)take_name(w, access_names, "read, write or touch");
+	p->passes = (unsigned)take_number(w, "passes");
+	p->timed = take_number(w, "timed") != 0;
+	seed = take_number(w, "seed");
+	n_spans = take_number(w, "number of spans");
+	spans_at = w->at;
+	for (unsigned long long i = 0; i < n_spans && !w->wrong; i++) {
+		unsigned long long base = take_number(w, "base"), stride = take_number(w, "stride");
+		unsigned long long count = take_number(w, "count");
+		unsigned long long last = count ? (count - 1) * stride : 0;
+
+		if (w->wrong)
+			break;
+		if (count == 0 || count > UINT32_MAX || base > bytes || last > bytes - base ||
+		    base + last + sizeof(void *) > bytes)
+			w->wrong = "addresses inside the buffer";
+		else if (base % sizeof(void *) || (count > 1 && stride % sizeof(void *)))
+			w->wrong = "addresses on whole words";
+		total += count;
+	}
+	if (!w->wrong && (total == 0 || total > UINT32_MAX))
+		w->wrong = "at least one address";
+	p->unit = w->wrong ? NULL : malloc((size_t)total * sizeof *p->unit);
+	if (!p->unit)
+		return -1;
+	w->at = spans_at;
+	for (unsigned long long i = 0; i < n_spans; i++) {
+		unsigned long long base = take_number(w, "base"), stride = take_number(w, "stride");
+		unsigned long long count = take_number(w, "count");
+
+		for (unsigned long long j = 0; j < count; j++)
+			p->unit[p->n++] = (uint32_t)((base + j * stride) / UNIT);
+	}
+	if (seed)
+		xr_shuffle32(p->unit, p->n, seed);
+	return 0;
+}
+
+/* ---- which word of its place each phase may use ---------------------------------------------------------------- */
+
+/* One bit per word of the buffer. */
+struct words_taken {
+	unsigned char *by_link, *by_store;
+	size_t bytes;
+};
+
+static uint32_t slot_of(uint32_t unit, unsigned slot)
+{
+	uint32_t per_line = LINE_MIN / UNIT, word = sizeof(void *) / UNIT;
+
+	return unit / per_line * per_line + (unit + slot * word) % per_line;
+}
+
+static size_t word_of(uint32_t unit, unsigned slot)
+{
+	return slot_of(unit, slot) / (sizeof(void *) / UNIT);
+}
+
+static int is_set(const unsigned char *bits, size_t i)
+{
+	return bits[i / 8] >> i % 8 & 1;
+}
+
+/* Links need words of their own; stores may share words among each other. */
+static int slot_is_free(const struct words_taken *t, const struct phase *p, unsigned slot)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		size_t word = word_of(p->unit[i], slot);
+
+		if (word / 8 >= t->bytes || is_set(t->by_link, word) || (p->access == READ && is_set(t->by_store, word)))
+			return 0;
+	}
+	return 1;
+}
+
+/* Takes the words of this slot; 0 when the walk visits one of them twice, which a ring cannot. */
+static int take_slot(struct words_taken *t, const struct phase *p, unsigned slot)
+{
+	unsigned char *bits = p->access == READ ? t->by_link : t->by_store;
+
+	for (size_t i = 0; i < p->n; i++) {
+		size_t word = word_of(p->unit[i], slot);
+
+		if (p->access == READ && is_set(bits, word)) {
+			while (i-- > 0) {
+				word = word_of(p->unit[i], slot);
+				bits[word / 8] &= (unsigned char)~(1u << word % 8);
+			}
+			return 0;
+		}
+		bits[word / 8] |= (unsigned char)(1u << word % 8);
+	}
+	return 1;
+}
+
+static int apply_slot(struct words_taken *t, struct phase *p)
+{
+	for (unsigned slot = 0; slot < LINE_MIN / sizeof(void *); slot++)
+		if (slot_is_free(t, p, slot) && take_slot(t, p, slot)) {
+			for (size_t i = 0; i < p->n; i++)
+				p->unit[i] = slot_of(p->unit[i], slot);
+			return 1;
+		}
+	return 0;
+}
+
+/* The first ring chooses first, for a single ring must be where the specification says; then the stores, which have
+ * no other way; then other rings, which can take to a table. */
+static int find_slots(struct xr_agent_chain *c)
+{
+	struct words_taken t;
+	unsigned first = 0;
+	int result = 0;
+
+	t.bytes = (size_t)(c->buffer->bytes / sizeof(void *) / 8 + 1);
+	t.by_link = calloc(t.bytes, 1);
+	t.by_store = calloc(t.bytes, 1);
+	if (!t.by_link || !t.by_store)
+		result = -1;
+	while (first < c->n_phases && c->phase[first].access != READ)
+		first++;
+	if (!result && first < c->n_phases)
+		c->phase[first].from_table = !apply_slot(&t, &c->phase[first]);
+	for (unsigned i = 0; i < c->n_phases && !result; i++)
+		if (c->phase[i].access == WRITE && !apply_slot(&t, &c->phase[i]))
+			result = -1;
+	for (unsigned i = first + 1; i < c->n_phases && !result; i++)
+		if (c->phase[i].access == READ && c->phase[i].same_as == i)
+			c->phase[i].from_table = !apply_slot(&t, &c->phase[i]);
+	free(t.by_link);
+	free(t.by_store);
+	return result;
+}
+
+static void find_same_rings(struct xr_agent_chain *c)
+{
+	for (unsigned i = 0; i < c->n_phases; i++) {
+		const struct phase *p = &c->phase[i];
+
+		c->phase[i].same_as = i;
+		for (unsigned j = 0; j < i && p->same_as == i; j++)
+			if (p->access == READ && c->phase[j].access == READ && c->phase[j].n == p->n &&
+			    memcmp(c->phase[j].unit, p->unit, p->n * sizeof *p->unit) == 0)
+				c->phase[i].same_as = j;
+	}
+}
+
+/* ---- making and unmaking --------------------------------------------------------------------------------------- */
+
+static struct xr_agent_chain *fail(struct xr_agent_chain *chain, char *error, size_t error_size, const char *text,
+                                   const char *what)
+{
+	snprintf(error, error_size, text, what);
+	xr_chain_free(chain);
+	return NULL;
+}
+
+struct xr_agent_chain *xr_chain_make(char **words, int n_words, char *error, size_t error_size)
+{
+	struct words w = {words, n_words, 0, NULL};
+	struct xr_agent_chain *c = calloc(1, sizeof *c);
+	unsigned id = (unsigned)take_number(&w, "buffer id");
+	unsigned long long bytes = take_number(&w, "buffer size");
+	int backing = take_name(&w, backing_names, "small, huge, shuffled or any");
+	unsigned long long cursors = take_number(&w, "cursors"), n_phases = take_number(&w, "number of phases");
+
+	if (!c)
+		return fail(c, error, error_size, "%s", "no memory");
+	if (!w.wrong && (n_phases < 1 || n_phases > PHASES_MAX))
+		w.wrong = "1 to 6 phases";
+	if (!w.wrong && cursors > CURSORS_MAX)
+		w.wrong = "at most 64 cursors";
+	if (!w.wrong && bytes / UNIT > UINT32_MAX)
+		w.wrong = "a buffer below 16 GiB";
+	c->cursors = cursors ? (unsigned)cursors : 1;
+	for (unsigned i = 0; i < n_phases && !w.wrong; i++, c->n_phases++)
+		if (take_phase(&w, &c->phase[i], bytes) != 0 && !w.wrong)
+			return fail(c, error, error_size, "%s", "no memory");
+	if (!w.wrong && w.at < n_words)
+		w.wrong = "nothing more";
+	for (unsigned i = 0; i < c->n_phases && !w.wrong; i++)
+		if (c->phase[i].passes == 0 && (c->n_phases > 1 || !c->phase[i].timed))
+			w.wrong = "passes (an endless walk is a phase alone)";
+	if (w.wrong)
+		return fail(c, error, error_size, "chain: expected %s", w.wrong);
+	c->buffer = xr_buffer_get(id, bytes, (enum xr_buffer_backing)backing);
+	if (!c->buffer)
+		return fail(c, error, error_size, "%s", "no memory for the buffer");
+	find_same_rings(c);
+	if (find_slots(c) != 0)
+		return fail(c, error, error_size, "%s", "chain: too many phases on the same words");
+	return c;
+}
+
+int xr_chain_is_script(const struct xr_agent_chain *chain)
+{
+	return chain->phase[0].passes != 0;
+}
+
+void xr_chain_free(struct xr_agent_chain *chain)
+{
+	if (!chain)
+		return;
+	if (chain->buffer) {
+		chain->buffer->users--;
+		if (chain->buffer->owner == chain)
+			chain->buffer->owner = NULL;
+	}
+	for (unsigned i = 0; i < PHASES_MAX; i++)
+		free(chain->phase[i].unit);
+	free(chain);
+}
+
+/* ---- walking --------------------------------------------------------------------------------------------------- */
+
+static void *address(const struct xr_agent_chain *c, uint32_t unit)
+{
+	return c->buffer->base + (size_t)unit * UNIT;
+}
+
+static void *follow(void *at, size_t n)
+{
+	void *p = at;
+
+	for (; n >= 16; n -= 16) {
+		p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p;
+		p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p;
+		p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p;
+		p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p;
+	}
+	for (; n > 0; n--)
+		p = *(void *volatile *)p;
+	return p;
+}
+
+/* Several cursors: in registers as long as there are enough of them, which is the compiler's business. */
+#define FOLLOW_MANY(k)                                                                                                \
+	static void follow_##k(void **at, size_t n)                                                                   \
+	{                                                                                                             \
+		void *p[k];                                                                                           \
+		memcpy(p, at, sizeof p);                                                                              \
+		for (; n > 0; n--)                                                                                    \
+			for (int j = 0; j < k; j++)                                                                   \
+				p[j] = *(void *volatile *)p[j];                                                       \
+		memcpy(at, p, sizeof p);                                                                              \
+	}
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("unroll-loops,peel-loops")
+#endif
+FOLLOW_MANY(2)
+FOLLOW_MANY(3)
+FOLLOW_MANY(4)
+FOLLOW_MANY(5)
+FOLLOW_MANY(6)
+FOLLOW_MANY(7)
+FOLLOW_MANY(8)
+FOLLOW_MANY(10)
+FOLLOW_MANY(12)
+FOLLOW_MANY(14)
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#endif
+
+static void follow_many(void **at, unsigned k, size_t n)
+{
+	switch (k) {
+	case 2: follow_2(at, n); return;
+	case 3: follow_3(at, n); return;
+	case 4: follow_4(at, n); return;
+	case 5: follow_5(at, n); return;
+	case 6: follow_6(at, n); return;
+	case 7: follow_7(at, n); return;
+	case 8: follow_8(at, n); return;
+	case 10: follow_10(at, n); return;
+	case 12: follow_12(at, n); return;
+	case 14: follow_14(at, n); return;
+	default:
+		for (; n > 0; n--)
+			for (unsigned j = 0; j < k; j++)
+				at[j] = *(void *volatile *)at[j];
+	}
+}
+
+/* One stretch [from, to) of a phase's table. `after`: a value read before, on which the first address is to depend;
+ * returns the last value read. */
+static uintptr_t walk_table(const struct xr_agent_chain *c, const struct phase *p, size_t from, size_t to,
+                            uintptr_t after)
+{
+	unsigned char *base = c->buffer->base + (after & zero);
+	const uint32_t *unit = p->unit;
+	uintptr_t nil = zero, value = after;
+
+	switch (p->access) {
+	case READ:
+		for (size_t i = from; i < to; i++)
+			value = *(volatile uintptr_t *)(base + (size_t)unit[i] * UNIT + (value & nil));
+		break;
+	case WRITE:
+		for (size_t i = from; i < to; i++)
+			*(volatile uintptr_t *)(base + (size_t)unit[i] * UNIT) = (value += 2) | 1;
+		break;
+	case TOUCH:
+		for (size_t i = from; i < to; i++)
+			value += *(volatile uintptr_t *)(base + (size_t)unit[i] * UNIT);
+		break;
+	}
+	return value;
+}
+
+static uintptr_t walk_phase(const struct xr_agent_chain *c, const struct phase *p, uintptr_t after)
+{
+	const struct phase *ring = &c->phase[p->same_as];
+	uintptr_t value = after;
+
+	if (p->access == READ && !ring->from_table)
+		return (uintptr_t)follow((unsigned char *)address(c, ring->unit[0]) + (after & zero), p->n * p->passes);
+	for (unsigned pass = 0; pass < p->passes; pass++)
+		value = walk_table(c, ring, 0, ring->n, value);
+	return value;
+}
+
+static void link_rings(struct xr_agent_chain *c)
+{
+	for (unsigned i = 0; i < c->n_phases; i++) {
+		const struct phase *p = &c->phase[i];
+
+		if (p->access != READ || p->from_table || p->same_as != i)
+			continue;
+		for (size_t j = 0; j < p->n; j++)
+			*(void **)address(c, p->unit[j]) = address(c, p->unit[j + 1 < p->n ? j + 1 : 0]);
+	}
+	c->buffer->owner = c;
+}
+
+static void run_endless(struct xr_agent_chain *c, size_t n)
+{
+	struct phase *p = &c->phase[0];
+
+	if (p->access == READ && !p->from_table) {
+		if (c->cursors == 1)
+			c->at[0] = follow(c->at[0], n);
+		else
+			follow_many(c->at, c->cursors, n);
+		return;
+	}
+	while (n > 0) {
+		size_t stretch = p->n - c->index < n ? p->n - c->index : n;
+
+		sink = walk_table(c, p, c->index, c->index + stretch, sink);
+		c->index = (c->index + stretch) % p->n;
+		n -= stretch;
+	}
+}
+
+static double run_script(struct xr_agent_chain *c, unsigned long reps, double *timed_ns)
+{
+	double ns = 0, accesses = 0;
+	uintptr_t value = 0;
+
+	for (unsigned long r = 0; r < reps; r++)
+		for (unsigned i = 0; i < c->n_phases; i++) {
+			const struct phase *p = &c->phase[i];
+			double before = p->timed ? here.now_ns() : 0;
+
+			value = walk_phase(c, p, value);
+			sink = value;
+			if (p->timed) {
+				ns += here.now_ns() - before - here.look_ns;
+				accesses += (double)p->n * p->passes;
+			}
+		}
+	if (timed_ns)
+		*timed_ns = ns;
+	return accesses;
+}
+
+/* Warm-up: at least one lap over what may be a big set (linking it was another), several over a small one, so that
+ * caches, TLBs and their replacement state are as they will be for ever after. */
+void xr_chain_ready(struct xr_agent_chain *chain)
+{
+	const struct phase *p = &chain->phase[0];
+
+	xr_buffer_use(chain->buffer);
+	if (chain->buffer->owner == chain)
+		return;
+	link_rings(chain);
+	if (xr_chain_is_script(chain)) {
+		run_script(chain, 1, NULL);
+		return;
+	}
+	for (unsigned k = 0; k < chain->cursors && !chain->at[k]; k++)
+		chain->at[k] = address(chain, p->unit[(size_t)((double)p->n * k / chain->cursors)]);
+	run_endless(chain, p->n < 4096 ? 4 * p->n + 64 : p->n);
+}
+
+double xr_chain_run(struct xr_agent_chain *chain, unsigned long reps, double *timed_ns)
+{
+	if (xr_chain_is_script(chain))
+		return run_script(chain, reps, timed_ns);
+	run_endless(chain, reps);
+	return (double)reps;
+}
+
+void xr_chain_release(void)
+{
+	xr_buffer_release();
+}
