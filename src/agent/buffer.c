@@ -13,7 +13,7 @@
 #endif
 
 enum {
-	LINE_MIN = 16,        /* no line is smaller */
+	ALIGN_MIN = 16,       /* of buffers elsewhere: no line is smaller */
 	PAGE_MIN = 4096,      /* no page is smaller */
 	ALIGNMENT = 2 << 20,  /* of buffers, where there is virtual memory */
 };
@@ -22,11 +22,11 @@ static struct {
 	unsigned long long limit, total;
 	struct xr_agent_buffer *buffers;
 	unsigned long clock;
-} here;
+} kept;
 
 void xr_buffer_limit(unsigned long long bytes)
 {
-	here.limit = bytes;
+	kept.limit = bytes;
 }
 
 static uint64_t rng_next(uint64_t *state)
@@ -65,7 +65,7 @@ static void buffer_unmap(struct xr_agent_buffer *b)
 #else
 	free(b->map);
 #endif
-	here.total -= b->bytes;
+	kept.total -= b->bytes;
 	free(b);
 }
 
@@ -74,7 +74,7 @@ static int buffer_drop_one(void)
 {
 	struct xr_agent_buffer **oldest = NULL;
 
-	for (struct xr_agent_buffer **b = &here.buffers; *b; b = &(*b)->next)
+	for (struct xr_agent_buffer **b = &kept.buffers; *b; b = &(*b)->next)
 		if ((*b)->users == 0 && (!oldest || (*b)->used < (*oldest)->used))
 			oldest = b;
 	if (!oldest)
@@ -128,7 +128,7 @@ static int buffer_map(struct xr_agent_buffer *b)
 #else
 static int buffer_map(struct xr_agent_buffer *b)
 {
-	size_t alignment = LINE_MIN;
+	size_t alignment = ALIGN_MIN;
 
 	while (alignment < PAGE_MIN && alignment < b->bytes)
 		alignment *= 2;
@@ -145,11 +145,11 @@ struct xr_agent_buffer *xr_buffer_get(unsigned id, unsigned long long bytes, enu
 {
 	struct xr_agent_buffer *b;
 
-	for (b = here.buffers; b; b = b->next)
+	for (b = kept.buffers; b; b = b->next)
 		if (b->id == id && b->bytes == bytes && b->backing == backing)
 			break;
 	if (!b) {
-		while (here.limit && here.total + bytes > here.limit)
+		while (kept.limit && kept.total + bytes > kept.limit)
 			if (!buffer_drop_one())
 				return NULL;
 		b = calloc(1, sizeof *b);
@@ -163,9 +163,9 @@ struct xr_agent_buffer *xr_buffer_get(unsigned id, unsigned long long bytes, enu
 				free(b);
 				return NULL;
 			}
-		here.total += bytes;
-		b->next = here.buffers;
-		here.buffers = b;
+		kept.total += bytes;
+		b->next = kept.buffers;
+		kept.buffers = b;
 	}
 	b->users++;
 	xr_buffer_use(b);
@@ -174,7 +174,7 @@ struct xr_agent_buffer *xr_buffer_get(unsigned id, unsigned long long bytes, enu
 
 void xr_buffer_use(struct xr_agent_buffer *buffer)
 {
-	buffer->used = ++here.clock;
+	buffer->used = ++kept.clock;
 }
 
 void xr_buffer_release(void)

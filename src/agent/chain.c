@@ -45,7 +45,7 @@ struct xr_agent_chain {
 static struct {
 	double (*now_ns)(void);
 	double look_ns;
-} here;
+} watch;
 
 /* What the compiler and the core cannot know to be zero: ties an address to a value read before. */
 static volatile uintptr_t zero;
@@ -53,8 +53,8 @@ static volatile uintptr_t sink;
 
 void xr_chain_setup(double (*now_ns)(void), double look_ns, unsigned long long limit_bytes)
 {
-	here.now_ns = now_ns;
-	here.look_ns = look_ns;
+	watch.now_ns = now_ns;
+	watch.look_ns = look_ns;
 	xr_buffer_limit(limit_bytes);
 }
 
@@ -466,12 +466,12 @@ static double run_script(struct xr_agent_chain *c, unsigned long reps, double *t
 	for (unsigned long r = 0; r < reps; r++)
 		for (unsigned i = 0; i < c->n_phases; i++) {
 			const struct phase *p = &c->phase[i];
-			double before = p->timed ? here.now_ns() : 0;
+			double before = p->timed ? watch.now_ns() : 0;
 
 			value = walk_phase(c, p, value);
 			sink = value;
 			if (p->timed) {
-				ns += here.now_ns() - before - here.look_ns;
+				ns += watch.now_ns() - before - watch.look_ns;
 				accesses += (double)p->n * p->passes;
 			}
 		}
