@@ -10,20 +10,11 @@
 #endif
 #include "team.h"
 
+#include "pool.h"
+
 #include <stdio.h>
 
 #ifdef XR_NO_THREADS
-
-struct xr_team_pool *xr_pool_new(double (*now)(void), double (*reference)(void))
-{
-	(void)now, (void)reference;
-	return NULL;
-}
-
-void xr_pool_free(struct xr_team_pool *pool)
-{
-	(void)pool;
-}
 
 struct xr_agent_team *xr_team_make(struct xr_team_pool *pool, char **words, int n_words, const struct xr_work *work,
                                    int n_works, char *error, size_t error_size)
@@ -52,9 +43,6 @@ const char *xr_team_error(const struct xr_agent_team *team)
 
 #else
 
-#include <errno.h>
-#include <math.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -62,7 +50,6 @@ const char *xr_team_error(const struct xr_agent_team *team)
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum {
@@ -84,7 +71,6 @@ struct member {
 	unsigned long reps;      /* calibrated once; 0: not yet */
 	double start_ns, end_ns; /* of the fixed work */
 	unsigned long seen;      /* progress at the start of a sample */
-	long switches;           /* involuntary context switches during the round */
 	double *run_ns;          /* SLICES: run lengths */
 	double *run_end;         /* and when each ended */
 	int n_runs;
@@ -101,6 +87,8 @@ struct xr_agent_team {
 	double window_ns, sample_ns, deadline_ns;
 	int n_members, meeting; /* meeting: how many come to the barrier this time */
 	struct member *member;
+	struct xr_job *job;
+	role_fn *role;
 	char *area;             /* PINGPONG, PIPE, FALSE: memory they share, fresh for this team */
 	size_t area_bytes;
 	int fd[6];              /* SWITCH: three pipes */
@@ -109,203 +97,23 @@ struct xr_agent_team {
 	char error[160];
 };
 
-struct worker {
-	pthread_t thread;
-	struct xr_team_pool *pool;
-	pthread_cond_t wake;
-	int cpu;
-	role_fn *role;           /* NULL: asleep */
-	struct member *member;
-	bool quit;
-};
-
-struct xr_team_pool {
-	double (*now)(void);
-	double (*reference)(void);
-	pthread_mutex_t lock;
-	pthread_cond_t done;
-	int busy;
-	struct worker **worker;
-	int n_workers;
-	size_t mask_bytes;
-#ifdef __linux__
-	cpu_set_t *allowed;      /* where threads may run when nobody pins them */
-#endif
-};
-
-/* ---- the pool ------------------------------------------------------------------------------------------------ */
-
-static long involuntary_switches(void)
+static void play_role(void *arg)
 {
-#ifdef RUSAGE_THREAD
-	struct rusage usage;
-	return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
-#else
-	return 0;
-#endif
-}
-
-static void *work_for_teams(void *self)
-{
-	struct worker *w = self;
-	struct xr_team_pool *pool = w->pool;
-	pthread_mutex_lock(&pool->lock);
-	for (;;) {
-		while (!w->role && !w->quit)
-			pthread_cond_wait(&w->wake, &pool->lock);
-		if (w->quit)
-			break;
-		role_fn *role = w->role;
-		struct member *m = w->member;
-		pthread_mutex_unlock(&pool->lock);
-		m->switches = involuntary_switches();
-		role(m->team, m);
-		m->switches = involuntary_switches() - m->switches;
-		pthread_mutex_lock(&pool->lock);
-		w->role = NULL;
-		if (--pool->busy == 0)
-			pthread_cond_signal(&pool->done);
-	}
-	pthread_mutex_unlock(&pool->lock);
-	return NULL;
-}
-
-/* Pins a thread to a CPU; cpu < 0: to all that were allowed when the pool was made. 0, or an errno. */
-static int pin(struct xr_team_pool *pool, pthread_t thread, int cpu)
-{
-#ifdef __linux__
-	if (cpu < 0)
-		return pool->allowed ? pthread_setaffinity_np(thread, pool->mask_bytes, pool->allowed) : 0;
-	size_t bytes = CPU_ALLOC_SIZE((size_t)cpu + 1);
-	cpu_set_t *set = CPU_ALLOC((size_t)cpu + 1);
-	if (!set)
-		return ENOMEM;
-	CPU_ZERO_S(bytes, set);
-	CPU_SET_S((size_t)cpu, bytes, set);
-	int rc = pthread_setaffinity_np(thread, bytes, set);
-	CPU_FREE(set);
-	return rc;
-#else
-	(void)pool, (void)thread;
-	return cpu < 0 ? 0 : ENOSYS;
-#endif
-}
-
-struct xr_team_pool *xr_pool_new(double (*now)(void), double (*reference)(void))
-{
-	struct xr_team_pool *pool = calloc(1, sizeof *pool);
-	if (!pool)
-		return NULL;
-	pool->now = now;
-	pool->reference = reference;
-	pthread_mutex_init(&pool->lock, NULL);
-	pthread_cond_init(&pool->done, NULL);
-#ifdef __linux__
-	for (size_t cpus = 1024; cpus <= 65536 && !pool->allowed; cpus *= 2) {
-		pool->allowed = CPU_ALLOC(cpus);
-		pool->mask_bytes = CPU_ALLOC_SIZE(cpus);
-		if (pool->allowed && sched_getaffinity(0, pool->mask_bytes, pool->allowed) != 0) {
-			CPU_FREE(pool->allowed);
-			pool->allowed = NULL;
-		}
-	}
-#endif
-	return pool;
-}
-
-void xr_pool_free(struct xr_team_pool *pool)
-{
-	if (!pool)
-		return;
-	for (int i = 0; i < pool->n_workers; i++) {
-		struct worker *w = pool->worker[i];
-		pthread_mutex_lock(&pool->lock);
-		w->quit = true;
-		pthread_cond_signal(&w->wake);
-		pthread_mutex_unlock(&pool->lock);
-		pthread_join(w->thread, NULL);
-		pthread_cond_destroy(&w->wake);
-		free(w);
-	}
-	free(pool->worker);
-#ifdef __linux__
-	if (pool->allowed)
-		CPU_FREE(pool->allowed);
-#endif
-	pthread_cond_destroy(&pool->done);
-	pthread_mutex_destroy(&pool->lock);
-	free(pool);
-}
-
-static struct worker *new_worker(struct xr_team_pool *pool, int cpu, char *error, size_t error_size)
-{
-	struct worker **grown = realloc(pool->worker, sizeof *grown * (size_t)(pool->n_workers + 1));
-	if (grown)
-		pool->worker = grown;
-	struct worker *w = grown ? calloc(1, sizeof *w) : NULL;
-	if (!w) {
-		snprintf(error, error_size, "no memory for a thread");
-		return NULL;
-	}
-	w->pool = pool;
-	w->cpu = cpu;
-	pthread_cond_init(&w->wake, NULL);
-	int rc = pthread_create(&w->thread, NULL, work_for_teams, w);
-	if (rc) {
-		snprintf(error, error_size, "cannot start thread %d: %s", pool->n_workers + 1, strerror(rc));
-		pthread_cond_destroy(&w->wake);
-		free(w);
-		return NULL;
-	}
-	pool->worker[pool->n_workers++] = w;
-	rc = pin(pool, w->thread, cpu);
-	if (rc) {
-		snprintf(error, error_size, "cannot pin a thread to CPU %d: %s", cpu, strerror(rc));
-		w->cpu = -2; /* nobody asks for that one */
-		return NULL;
-	}
-	return w;
-}
-
-/* A sleeping thread on that CPU. The lock is held. */
-static struct worker *find_worker(struct xr_team_pool *pool, int cpu)
-{
-	for (int i = 0; i < pool->n_workers; i++)
-		if (pool->worker[i]->cpu == cpu && !pool->worker[i]->role)
-			return pool->worker[i];
-	return NULL;
+	struct member *m = arg;
+	m->team->role(m->team, m);
 }
 
 /* Lets members from..to-1 play their role, and waits until all have. */
 static int play(struct xr_agent_team *team, role_fn *role, int from, int to)
 {
-	struct xr_team_pool *pool = team->pool;
 	atomic_store(&team->arrived, 0);
 	atomic_store(&team->stop, 0);
+	team->role = role;
 	team->meeting = to - from;
-	team->deadline_ns = pool->now() + 4e9 + 30 * team->window_ns;
-	int missing = 0;
-	pthread_mutex_lock(&pool->lock);
-	for (int i = from; i < to; i++) {
-		struct member *m = &team->member[i];
-		struct worker *w = find_worker(pool, m->cpu);
-		if (!w)
-			w = new_worker(pool, m->cpu, team->error, sizeof team->error);
-		if (!w) { /* those already sent off must not wait for this one */
-			missing = to - i;
-			atomic_store(&team->stop, 1);
-			atomic_fetch_add(&team->arrived, missing);
-			break;
-		}
-		w->member = m;
-		w->role = role;
-		pool->busy++;
-		pthread_cond_signal(&w->wake);
-	}
-	while (pool->busy > 0)
-		pthread_cond_wait(&pool->done, &pool->lock);
-	pthread_mutex_unlock(&pool->lock);
-	return missing ? -1 : 0;
+	team->deadline_ns = xr_pool_now(team->pool) + 4e9 + 30 * team->window_ns;
+	for (int i = from; i < to; i++)
+		team->job[i] = (struct xr_job){.cpu = team->member[i].cpu, .run = play_role, .arg = &team->member[i]};
+	return xr_pool_run(team->pool, team->job + from, to - from, team->error, sizeof team->error);
 }
 
 /* ---- waiting for each other ---------------------------------------------------------------------------------- */
@@ -321,7 +129,7 @@ static bool tired(struct xr_agent_team *team)
 {
 	if (atomic_load_explicit(&team->stop, memory_order_relaxed))
 		return true;
-	if (team->pool->now() > team->deadline_ns) {
+	if (xr_pool_now(team->pool) > team->deadline_ns) {
 		give_up(team, "a thread of the team got no time to run");
 		return true;
 	}
@@ -354,14 +162,19 @@ static bool stopped(const struct xr_agent_team *team)
 
 /* ---- member 0 measures while the others run ------------------------------------------------------------------- */
 
+static double lower(double a, double b)
+{
+	return a < b ? a : b;
+}
+
 /* Time of `reps` of what member m does, in ns; *ops: how many that were. */
 typedef double measure_fn(struct xr_agent_team *team, struct member *m, unsigned long reps, double *ops);
 
 static double measure_work(struct xr_agent_team *team, struct member *m, unsigned long reps, double *ops)
 {
-	double t = team->pool->now();
+	double t = xr_pool_now(team->pool);
 	*ops = m->work->run(m->work->self, reps);
-	return team->pool->now() - t;
+	return xr_pool_now(team->pool) - t;
 }
 
 /* The repetitions that take about `ns`. Preemption only makes a try longer, so a shorter time of two is the better. */
@@ -371,7 +184,7 @@ static unsigned long calibrate(struct xr_agent_team *team, struct member *m, mea
 	double took = 0, ops;
 	while (reps < 1ul << 30 && !stopped(team)) {
 		double a = measure(team, m, reps, &ops), b = measure(team, m, reps, &ops);
-		took = a < b ? a : b;
+		took = lower(a, b);
 		if (took >= ns / 4)
 			break;
 		reps *= 2;
@@ -402,7 +215,8 @@ static bool misfit(const struct xr_team_sample *s)
 {
 	if (s->short_ops <= 0 || s->long_ops <= 0)
 		return false;
-	return fabs(s->long_ns / s->long_ops - s->short_ns / s->short_ops) > 0.1 * s->long_ns / s->long_ops;
+	double per_long = s->long_ns / s->long_ops, per_short = s->short_ns / s->short_ops;
+	return per_short > 1.1 * per_long || per_short < 0.9 * per_long;
 }
 
 /* Two lengths of what member 0 does (one, when a single repetition is long by itself), and the reference beside them. A sample during which an opponent slept says
@@ -410,22 +224,21 @@ static bool misfit(const struct xr_team_sample *s)
  * again, and marked when that does not help. */
 static void measure_sample(struct xr_agent_team *team, struct member *m, measure_fn *measure, bool opposed)
 {
-	struct xr_team_pool *pool = team->pool;
 	struct xr_team_sample *s = &team->sample;
 	if (!m->reps)
 		m->reps = calibrate(team, m, measure, team->sample_ns / 2);
-	double began = pool->now();
+	double began = xr_pool_now(team->pool);
 	for (int attempt = 0; attempt < ATTEMPTS && !stopped(team); attempt++) {
-		long switches = involuntary_switches();
-		double ref = pool->reference();
+		long switches = xr_involuntary_switches();
+		double ref = xr_pool_reference(team->pool);
 		opponents_seen(team);
 		if (m->reps > 1)
 			s->short_ns = measure(team, m, m->reps, &s->short_ops);
 		s->long_ns = measure(team, m, m->reps > 1 ? 2 * m->reps : 1, &s->long_ops);
 		s->hit = misfit(s) || (opposed && !opponents_ran(team, 2));
-		s->ref_ns = fmin(ref, pool->reference());
-		s->hit |= involuntary_switches() != switches;
-		if (!s->hit || pool->now() - began > 4e7) /* long samples are disturbed by nature */
+		s->ref_ns = lower(ref, xr_pool_reference(team->pool));
+		s->hit |= xr_involuntary_switches() != switches;
+		if (!s->hit || xr_pool_now(team->pool) - began > 4e7) /* long samples are disturbed by nature */
 			break;
 	}
 	atomic_store(&team->stop, 1);
@@ -467,11 +280,11 @@ static double measure_writes(struct xr_agent_team *team, struct member *m, unsig
 {
 	/* indivisible, for plain stores gather in the store buffer and hardly notice that the line is gone */
 	atomic_uint *word = (atomic_uint *)(void *)(team->area + (m->index ? team->bytes : 0));
-	double t = team->pool->now();
+	double t = xr_pool_now(team->pool);
 	for (unsigned long i = 0; i < reps; i++)
 		atomic_fetch_add_explicit(word, 1, memory_order_relaxed);
 	*ops = (double)reps;
-	return team->pool->now() - t;
+	return xr_pool_now(team->pool) - t;
 }
 
 static void play_false_sharing(struct xr_agent_team *team, struct member *m)
@@ -496,14 +309,14 @@ static void play_calibration(struct xr_agent_team *team, struct member *m)
 static void play_wall(struct xr_agent_team *team, struct member *m)
 {
 	if (m->index == 0) {
-		team->sample.ref_ns = team->pool->reference();
+		team->sample.ref_ns = xr_pool_reference(team->pool);
 		for (int i = 0; i < 2; i++)
-			team->sample.ref_ns = fmin(team->sample.ref_ns, team->pool->reference());
+			team->sample.ref_ns = lower(team->sample.ref_ns, xr_pool_reference(team->pool));
 	}
 	meet(team);
-	m->start_ns = team->pool->now();
+	m->start_ns = xr_pool_now(team->pool);
 	double ops = m->work->run(m->work->self, m->reps);
-	m->end_ns = team->pool->now();
+	m->end_ns = xr_pool_now(team->pool);
 	if (m->index == 0)
 		team->sample.long_ops = ops;
 }
@@ -544,7 +357,7 @@ static double measure_pings(struct xr_agent_team *team, struct member *m, unsign
 {
 	unsigned long each = (reps + PING_LINES - 1) / PING_LINES;
 	(void)m;
-	double t = team->pool->now();
+	double t = xr_pool_now(team->pool);
 	for (unsigned line = 0; line < PING_LINES; line++) {
 		atomic_uint *flag = ping_line(team, line);
 		unsigned value = atomic_load_explicit(flag, memory_order_relaxed);
@@ -556,7 +369,7 @@ static double measure_pings(struct xr_agent_team *team, struct member *m, unsign
 		}
 	}
 	*ops = 2.0 * (double)each * PING_LINES;
-	return team->pool->now() - t;
+	return xr_pool_now(team->pool) - t;
 }
 
 /* Member 1 answers on whatever line the ball is: it looks at the line it was on last, and when that stays quiet for a
@@ -607,7 +420,7 @@ static double measure_pipe(struct xr_agent_team *team, struct member *m, unsigne
 {
 	(void)m;
 	unsigned turn = atomic_load(&team->turn); /* even: member 0 writes */
-	double t = team->pool->now();
+	double t = xr_pool_now(team->pool);
 	for (unsigned long i = 0; i < reps; i++, turn += 2) {
 		write_block(team->area, team->bytes, turn);
 		atomic_store_explicit(&team->turn, turn + 1, memory_order_release);
@@ -615,7 +428,7 @@ static double measure_pipe(struct xr_agent_team *team, struct member *m, unsigne
 			break;
 	}
 	*ops = (double)reps * (double)team->bytes / 64;
-	return team->pool->now() - t;
+	return xr_pool_now(team->pool) - t;
 }
 
 static void consume_pipe(struct xr_agent_team *team)
@@ -643,13 +456,12 @@ static void play_pipe(struct xr_agent_team *team, struct member *m)
 
 static void play_slices(struct xr_agent_team *team, struct member *m)
 {
-	double (*now)(void) = team->pool->now;
 	double gap_ns = team->bytes ? (double)team->bytes : 2e5;
 	m->n_runs = 0;
 	meet(team);
-	double last = now(), started = -1, end = last + team->window_ns;
+	double last = xr_pool_now(team->pool), started = -1, end = last + team->window_ns;
 	while (last < end && m->n_runs < SLICES_MAX) {
-		double t = now();
+		double t = xr_pool_now(team->pool);
 		if (t - last > gap_ns) {
 			if (started >= 0) {
 				m->run_ns[m->n_runs] = last - started;
@@ -665,7 +477,7 @@ static void play_slices(struct xr_agent_team *team, struct member *m)
 static int collect_slices(struct xr_agent_team *team, struct xr_team_sample *out, int room)
 {
 	int *next = calloc((size_t)team->n_members, sizeof *next), n = 0;
-	double ref = team->pool->reference();
+	double ref = xr_pool_reference(team->pool);
 	while (next && n < room) {
 		struct member *first = NULL;
 		for (int i = 0; i < team->n_members; i++) {
@@ -688,15 +500,15 @@ static double measure_switches(struct xr_agent_team *team, struct member *m, uns
 	const int *fd = team->fd;
 	char byte = 'x';
 	(void)m;
-	double t0 = team->pool->now();
+	double t0 = xr_pool_now(team->pool);
 	for (unsigned long i = 0; i < reps; i++)
 		if (write(fd[1], &byte, 1) != 1 || read(fd[2], &byte, 1) != 1)
 			give_up(team, "cannot hand over through a pipe");
-	double t1 = team->pool->now();
+	double t1 = xr_pool_now(team->pool);
 	for (unsigned long i = 0; i < 2 * reps; i++)
 		if (write(fd[5], &byte, 1) != 1 || read(fd[4], &byte, 1) != 1)
 			give_up(team, "cannot hand over through a pipe");
-	double t2 = team->pool->now();
+	double t2 = xr_pool_now(team->pool);
 	*ops = 2.0 * (double)reps;
 	return (t1 - t0) - (t2 - t1);
 }
@@ -784,9 +596,10 @@ struct xr_agent_team *xr_team_make(struct xr_team_pool *pool, char **words, int 
 	}
 	struct xr_agent_team *team = aligned_alloc(PAD, sizeof *team);
 	struct member *member = aligned_alloc(PAD, sizeof *member * (size_t)n);
-	if (!team || !member) {
+	struct xr_job *job = calloc((size_t)n, sizeof *job);
+	if (!team || !member || !job) {
 		snprintf(error, error_size, "no memory for a team");
-		free(team), free(member);
+		free(team), free(member), free(job);
 		return NULL;
 	}
 	memset(team, 0, sizeof *team);
@@ -797,6 +610,7 @@ struct xr_agent_team *xr_team_make(struct xr_team_pool *pool, char **words, int 
 	team->window_ns = strtod(words[2], NULL);
 	team->n_members = n;
 	team->member = member;
+	team->job = job;
 	for (int i = 0; i < 6; i++)
 		team->fd[i] = -1;
 	const char *wrong = read_line(team, words, n_words, work, n_works);
@@ -823,6 +637,7 @@ void xr_team_free(struct xr_agent_team *team)
 			close(team->fd[i]);
 	if (team->area)
 		munmap(team->area, team->area_bytes);
+	free(team->job);
 	free(team->member);
 	free(team);
 }
@@ -844,7 +659,7 @@ int xr_team_round(struct xr_agent_team *team, double sample_ns, struct xr_team_s
 	if (team->kind == SLICES)
 		return collect_slices(team, out, room);
 	for (int i = 0; i < 2 && i < team->n_members && (team->kind == PINGPONG || team->kind == PIPE); i++)
-		team->sample.hit |= team->member[i].switches > 0;
+		team->sample.hit |= team->job[i].switches > 0;
 	*out = team->sample;
 	return 1;
 }
