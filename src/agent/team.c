@@ -653,6 +653,9 @@ int xr_team_round(struct xr_agent_team *team, double sample_ns, struct xr_team_s
 	team->sample_ns = sample_ns;
 	team->error[0] = 0;
 	memset(&team->sample, 0, sizeof team->sample);
+	for (int i = 0; i < team->n_members; i++)
+		if (team->member[i].work && team->member[i].work->ready)
+			team->member[i].work->ready(team->member[i].work->self);
 	int rc = role ? play(team, role, 0, team->n_members) : round_wall(team);
 	if (rc != 0 || team->error[0] || room < 1)
 		return -1;

@@ -25,6 +25,7 @@
 struct xr_work {
 	double (*run)(void *self, unsigned long reps);
 	void *self;
+	void (*ready)(void *self); /* NULL, or called by the main thread before each round: write links anew and the like */
 };
 
 /* One sample; the fields of struct xr_raw (target/backend.h). */
