@@ -1,0 +1,471 @@
+/* Code walks: copies of one compiled block, visited by jumps.
+ *
+ * The block is ordinary C: step along a list of offsets, go on at the place it names. Compiled as a tail call it is a
+ * handful of instructions without a frame and without a relative address, so that its bytes run wherever they are
+ * copied. A region is tiled with copies once, while it is writable, and is executable and no longer writable from then
+ * on; a walk only chooses which copies are visited, in which order. So two walks over the same region never disturb
+ * each other's code, and nothing is compiled on the way.
+ *
+ * Straight-line code (paper 003) is the same with a longer block: a piece of many independent additions that goes on
+ * at the next piece.
+ *
+ * Landing pads (endbr, bti) are part of the compiled block and are copied with it; pointer authentication does not
+ * come in, because a tail call saves no return address.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* memfd_create */
+#endif
+
+#include "walk.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__GNUC__) && defined(__ELF__) && (defined(__unix__) || defined(__linux__))
+#define CAN_COPY_CODE 1
+#include <sys/mman.h>
+#include <unistd.h>
+#else
+#define CAN_COPY_CODE 0
+#endif
+
+#ifndef __has_attribute
+#define __has_attribute(name) 0
+#endif
+
+/* A block must stay a few instructions long and free of relative addresses whatever flags the agent is built with. */
+#if defined(__clang__)
+#define COPIED(name) __attribute__((section(name), noinline, used, no_instrument_function))
+#elif defined(__x86_64__) || defined(__i386__)
+#define COPIED(name)                                                                                                    \
+	__attribute__((section(name), noinline, used, no_instrument_function, no_sanitize_address, no_sanitize_undefined, \
+	               indirect_branch("keep"), optimize("O2", "omit-frame-pointer", "no-stack-protector")))
+#else
+#define COPIED(name)                                                                                                    \
+	__attribute__((section(name), noinline, used, no_instrument_function, no_sanitize_address, no_sanitize_undefined, \
+	               optimize("O2", "omit-frame-pointer", "no-stack-protector")))
+#endif
+#if __has_attribute(musttail)
+#define TAIL __attribute__((musttail)) return
+#else
+#define TAIL return
+#endif
+
+enum {
+	REGIONS_MAX = 16,
+	STATEMENTS = 128,      /* of a piece of straight-line code */
+	LIST_LEAST = 32768,    /* visits before an order comes again: more than any predictor of jumps remembers */
+	STRAIGHT_LEAST = 256,  /* the same for pieces, only to make calls of run() rare */
+	LAPS = 4,              /* permutations in a list at least */
+};
+
+static const uint64_t region_most = UINT64_C(1) << 30;
+static const uint64_t blocks_most = UINT64_C(1) << 20;
+
+typedef const uint32_t *visit_fn(const uint32_t *at, uintptr_t base);
+
+enum walk_kind { JUMPS, PATTERN, STRAIGHT };
+
+struct region {
+	unsigned id;
+	uint64_t bytes;
+	int straight;
+	char *base;
+	uint32_t grid;      /* a copy begins at every multiple of it */
+	uint32_t finish;    /* offset of the block that ends a walk */
+};
+
+struct xr_agent_walk {
+	enum walk_kind kind;
+	const struct region *region;
+	uint32_t *list;     /* offsets to visit, one after the other; room for one more at the end */
+	size_t length, at;
+	size_t blocks;      /* different ones */
+};
+
+static struct region regions[REGIONS_MAX];
+static int n_regions;
+
+/* ---- the code that is copied --------------------------------------------------------------------------------- */
+
+#if CAN_COPY_CODE
+
+COPIED("xr_block") static const uint32_t *block(const uint32_t *at, uintptr_t base)
+{
+	at++;
+	TAIL ((visit_fn *)(base + *at))(at, base);
+}
+
+COPIED("xr_finish") static const uint32_t *finish(const uint32_t *at, uintptr_t base)
+{
+	(void)base;
+	return at;
+}
+
+/* The barrier keeps the compiler from adding up; it stands for no instruction. */
+#define ADD(p) p += p0; __asm__ volatile("" : "+r"(p))
+#define ADD4 ADD(p1); ADD(p2); ADD(p3); ADD(p4)
+#define ADD16 ADD4; ADD4; ADD4; ADD4
+#define ADD64 ADD16; ADD16; ADD16; ADD16
+
+COPIED("xr_piece") static const uint32_t *piece(const uint32_t *at, uintptr_t base)
+{
+	unsigned p0 = (unsigned)base, p1 = p0, p2 = p0, p3 = p0, p4 = p0;
+	ADD64;
+	ADD64;
+	at++;
+	TAIL ((visit_fn *)(base + *at))(at, base);
+}
+
+extern const char __start_xr_block[], __stop_xr_block[];
+extern const char __start_xr_finish[], __stop_xr_finish[];
+extern const char __start_xr_piece[], __stop_xr_piece[];
+
+#ifdef __thumb__
+enum { ENTRY = 1 }; /* a jump to an odd address stays in this instruction set */
+#else
+enum { ENTRY = 0 };
+#endif
+
+/* ---- regions -------------------------------------------------------------------------------------------------- */
+
+static size_t copied_size(const char *start, const char *stop)
+{
+	return (size_t)(stop - start);
+}
+
+/* A power of two, so that a block never lies across two lines and every usual spacing is on the grid. */
+static uint32_t block_grid(void)
+{
+	uint32_t grid = 16;
+	while (grid < copied_size(__start_xr_block, __stop_xr_block))
+		grid *= 2;
+	return grid;
+}
+
+static void tile(char *base, const struct region *region)
+{
+	const char *code = region->straight ? __start_xr_piece : __start_xr_block;
+	size_t size = region->straight ? copied_size(__start_xr_piece, __stop_xr_piece)
+	                               : copied_size(__start_xr_block, __stop_xr_block);
+	for (uint64_t at = 0; at + size <= region->bytes; at += region->grid)
+		memcpy(base + at, code, size);
+	memcpy(base + region->finish, __start_xr_finish, copied_size(__start_xr_finish, __stop_xr_finish));
+	__builtin___clear_cache(base, base + region->finish + 256);
+}
+
+#ifdef __linux__
+/* Where anonymous memory may not become executable, a file in memory sometimes may. */
+static int execute_from_file(char *base, size_t whole)
+{
+	int fd = memfd_create("xray", MFD_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	size_t done = 0;
+	while (done < whole) {
+		ssize_t n = write(fd, base + done, whole - done);
+		if (n <= 0)
+			break;
+		done += (size_t)n;
+	}
+	void *again = done == whole ? mmap(base, whole, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED, fd, 0) : MAP_FAILED;
+	close(fd);
+	return again == MAP_FAILED ? -1 : 0;
+}
+#else
+static int execute_from_file(char *base, size_t whole)
+{
+	(void)base;
+	(void)whole;
+	return -1;
+}
+#endif
+
+static int map_region(struct region *region, char *error, size_t error_size)
+{
+	const uint64_t align = UINT64_C(1) << 21; /* so that offsets in the region mean the same in every run */
+	size_t whole = (size_t)(region->finish + 65536);
+	char *map = mmap(NULL, whole + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map == MAP_FAILED) {
+		snprintf(error, error_size, "no memory for %zu bytes of code: %s", whole, strerror(errno));
+		return -1;
+	}
+	char *base = (char *)(((uintptr_t)map + align - 1) & ~(uintptr_t)(align - 1));
+#ifdef MADV_NOHUGEPAGE
+	madvise(base, whole, MADV_NOHUGEPAGE);
+#endif
+	tile(base, region);
+	if (mprotect(base, whole, PROT_READ | PROT_EXEC) != 0 && execute_from_file(base, whole) != 0) {
+		snprintf(error, error_size, "unsupported: this target lets no memory become executable (%s)", strerror(errno));
+		munmap(map, whole + align);
+		return -1;
+	}
+	region->base = base;
+	return 0;
+}
+
+static struct region *find_region(unsigned id, uint64_t bytes, int straight, char *error, size_t error_size)
+{
+	for (int i = 0; i < n_regions; i++)
+		if (regions[i].id == id && regions[i].bytes == bytes && regions[i].straight == straight)
+			return &regions[i];
+	if (n_regions == REGIONS_MAX) {
+		snprintf(error, error_size, "more than %d regions of code", REGIONS_MAX);
+		return NULL;
+	}
+	if (bytes == 0 || bytes > region_most) {
+		snprintf(error, error_size, "a region of %" PRIu64 " bytes of code", bytes);
+		return NULL;
+	}
+	struct region *region = &regions[n_regions];
+	memset(region, 0, sizeof *region);
+	region->id = id;
+	region->bytes = bytes;
+	region->straight = straight;
+	region->grid = straight ? (uint32_t)copied_size(__start_xr_piece, __stop_xr_piece) : block_grid();
+	region->finish = (uint32_t)((bytes + 4095) / 4096 * 4096 + 64);
+	if (map_region(region, error, error_size) != 0)
+		return NULL;
+	n_regions++;
+	return region;
+}
+
+/* ---- orders ---------------------------------------------------------------------------------------------------- */
+
+static uint64_t next_random(uint64_t *state)
+{
+	uint64_t z = (*state += UINT64_C(0x9e3779b97f4a7c15));
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+static void shuffle(uint32_t *x, size_t n, uint64_t *state)
+{
+	for (size_t i = n; i > 1; i--) {
+		size_t j = (size_t)((next_random(state) >> 32) * i >> 32);
+		uint32_t t = x[i - 1];
+		x[i - 1] = x[j];
+		x[j] = t;
+	}
+}
+
+/* Laps one after the other: the same order again (pattern, straight), or a fresh one every time (jumps). */
+static int make_list(struct xr_agent_walk *walk, const uint32_t *blocks, uint64_t seed)
+{
+	size_t n = walk->blocks;
+	size_t least = walk->kind == STRAIGHT ? STRAIGHT_LEAST : LIST_LEAST;
+	size_t laps = (least + n - 1) / n > LAPS ? (least + n - 1) / n : LAPS;
+	uint64_t state = seed;
+
+	walk->length = laps * n;
+	walk->list = malloc((walk->length + 1) * sizeof *walk->list);
+	if (!walk->list)
+		return -1;
+	for (size_t lap = 0; lap < laps; lap++) {
+		uint32_t *here = walk->list + lap * n;
+		if (lap == 0 || walk->kind == JUMPS) {
+			memcpy(here, blocks, n * sizeof *here);
+			if (walk->kind != STRAIGHT)
+				shuffle(here, n, &state);
+		} else {
+			memcpy(here, walk->list, n * sizeof *here);
+		}
+	}
+	return 0;
+}
+
+struct span {
+	uint64_t base, stride, count;
+};
+
+static uint32_t *list_blocks(const struct region *region, const struct span *span, size_t n_spans, size_t *n,
+                             char *error, size_t error_size)
+{
+	uint64_t total = 0;
+	for (size_t i = 0; i < n_spans; i++)
+		total += span[i].count <= blocks_most ? span[i].count : blocks_most + 1;
+	if (total == 0 || total > blocks_most) {
+		snprintf(error, error_size, "%" PRIu64 " blocks of code to visit", total);
+		return NULL;
+	}
+	uint32_t *blocks = malloc((size_t)total * sizeof *blocks);
+	if (!blocks) {
+		snprintf(error, error_size, "out of memory");
+		return NULL;
+	}
+	*n = 0;
+	for (size_t i = 0; i < n_spans; i++) {
+		for (uint64_t k = 0; k < span[i].count; k++) {
+			uint64_t at = span[i].base + k * span[i].stride;
+			if (at % region->grid != 0 || at + region->grid > region->bytes || at >= region->bytes) {
+				snprintf(error, error_size, "no block at byte %" PRIu64 " of a region of %" PRIu64 ", one every %u", at,
+				         region->bytes, (unsigned)region->grid);
+				free(blocks);
+				return NULL;
+			}
+			blocks[(*n)++] = (uint32_t)at + ENTRY;
+		}
+	}
+	return blocks;
+}
+
+/* Pieces lie back to back from the start: as many as come nearest to the bytes wanted. */
+static uint32_t *list_pieces(const struct region *region, const struct span *span, size_t n_spans, size_t *n,
+                             char *error, size_t error_size)
+{
+	uint64_t wanted = n_spans == 1 && span[0].count <= region->bytes && span[0].stride <= region->bytes
+	                  ? span[0].count * span[0].stride : 0;
+	uint64_t room = region->bytes / region->grid;
+	uint64_t pieces = (wanted + region->grid / 2) / region->grid;
+	if (pieces == 0)
+		pieces = 1;
+	if (wanted == 0 || pieces > room || pieces > blocks_most) {
+		snprintf(error, error_size, "%" PRIu64 " bytes of straight code in a region of %" PRIu64, wanted, region->bytes);
+		return NULL;
+	}
+	uint32_t *blocks = malloc((size_t)pieces * sizeof *blocks);
+	if (!blocks) {
+		snprintf(error, error_size, "out of memory");
+		return NULL;
+	}
+	for (uint64_t k = 0; k < pieces; k++)
+		blocks[k] = (uint32_t)(k * region->grid) + ENTRY;
+	*n = (size_t)pieces;
+	return blocks;
+}
+
+/* ---- walks ----------------------------------------------------------------------------------------------------- */
+
+static int parse_number(const char *word, uint64_t *value)
+{
+	char *end;
+	errno = 0;
+	*value = strtoull(word, &end, 10);
+	return errno == 0 && end != word && *end == '\0' && word[0] != '-' ? 0 : -1;
+}
+
+static struct xr_agent_walk *make(enum walk_kind kind, unsigned id, uint64_t bytes, uint64_t seed,
+                                  const struct span *span, size_t n_spans, char *error, size_t error_size)
+{
+	struct region *region = find_region(id, bytes, kind == STRAIGHT, error, error_size);
+	if (!region)
+		return NULL;
+	struct xr_agent_walk *walk = calloc(1, sizeof *walk);
+	if (!walk) {
+		snprintf(error, error_size, "out of memory");
+		return NULL;
+	}
+	walk->kind = kind;
+	walk->region = region;
+	uint32_t *blocks = (kind == STRAIGHT ? list_pieces : list_blocks)(region, span, n_spans, &walk->blocks, error,
+	                                                                   error_size);
+	if (!blocks || make_list(walk, blocks, seed) != 0) {
+		if (blocks)
+			snprintf(error, error_size, "out of memory");
+		free(blocks);
+		xr_walk_free(walk);
+		return NULL;
+	}
+	free(blocks);
+	return walk;
+}
+
+struct xr_agent_walk *xr_walk_make(char **words, int n_words, char *error, size_t error_size)
+{
+	static const char *const kinds[] = {"jumps", "pattern", "straight"};
+	uint64_t head[4]; /* region, bytes, seed, n_spans */
+	int kind = 0;
+	struct xr_agent_walk *walk = NULL;
+
+	while (kind < 3 && n_words > 0 && strcmp(words[0], kinds[kind]) != 0)
+		kind++;
+	int bad = n_words < 5 || kind == 3;
+	for (int i = 0; !bad && i < 4; i++)
+		bad = parse_number(words[1 + i], &head[i]) != 0;
+	size_t n_spans = bad ? 0 : (size_t)head[3];
+	if (bad || n_spans > (size_t)n_words || n_words != 5 + 3 * (int)n_spans) {
+		snprintf(error, error_size, "walk: words not understood");
+		return NULL;
+	}
+	struct span *span = calloc(n_spans + 1, sizeof *span);
+	for (size_t i = 0; span && !bad && i < n_spans; i++) {
+		char **at = words + 5 + 3 * i;
+		bad = parse_number(at[0], &span[i].base) || parse_number(at[1], &span[i].stride) ||
+		      parse_number(at[2], &span[i].count);
+	}
+	if (!span || bad)
+		snprintf(error, error_size, span ? "walk: not a number" : "out of memory");
+	else
+		walk = make((enum walk_kind)kind, (unsigned)head[0], head[1], head[2], span, n_spans, error, error_size);
+	free(span);
+	return walk;
+}
+
+double xr_walk_run(struct xr_agent_walk *walk, unsigned long reps)
+{
+	const unsigned long per_visit = walk->kind == STRAIGHT ? STATEMENTS : 1;
+	const unsigned long visits = (reps + per_visit - 1) / per_visit;
+	const uintptr_t base = (uintptr_t)walk->region->base;
+	unsigned long done = 0;
+
+	while (done < visits) {
+		size_t left = walk->length - walk->at;
+		size_t part = visits - done < left ? visits - done : left;
+		uint32_t *last = walk->list + walk->at + part;
+		uint32_t kept = *last;
+		*last = walk->region->finish + ENTRY;
+		const uint32_t *first = walk->list + walk->at;
+		((visit_fn *)(base + *first))(first, base);
+		*last = kept;
+		done += part;
+		walk->at = (walk->at + part) % walk->length;
+	}
+	return (double)done * (double)per_visit;
+}
+
+double xr_walk_code_bytes(const struct xr_agent_walk *walk)
+{
+	return walk->kind == STRAIGHT ? (double)walk->region->grid / STATEMENTS : (double)walk->region->grid;
+}
+
+#else /* no way to copy code */
+
+struct xr_agent_walk *xr_walk_make(char **words, int n_words, char *error, size_t error_size)
+{
+	(void)words;
+	(void)n_words;
+	snprintf(error, error_size, "unsupported: this target's toolchain gives no way to copy compiled code");
+	return NULL;
+}
+
+double xr_walk_run(struct xr_agent_walk *walk, unsigned long reps)
+{
+	(void)walk;
+	return (double)reps;
+}
+
+double xr_walk_code_bytes(const struct xr_agent_walk *walk)
+{
+	(void)walk;
+	return 0;
+}
+
+#endif
+
+unsigned long xr_walk_lap(const struct xr_agent_walk *walk)
+{
+	return (unsigned long)walk->blocks * (walk->kind == STRAIGHT ? STATEMENTS : 1);
+}
+
+void xr_walk_free(struct xr_agent_walk *walk)
+{
+	if (!walk)
+		return;
+	free(walk->list);
+	free(walk);
+}
