@@ -39,14 +39,15 @@
 
 /* A block must stay a few instructions long and free of relative addresses whatever flags the agent is built with. */
 #if defined(__clang__)
-#define COPIED(name) __attribute__((section(name), noinline, used, no_instrument_function))
+#define COPIED(name) \
+	__attribute__((section(name), noinline, used, no_instrument_function, no_sanitize("address", "undefined", "thread")))
 #elif defined(__x86_64__) || defined(__i386__)
 #define COPIED(name)                                                                                                    \
-	__attribute__((section(name), noinline, used, no_instrument_function, no_sanitize_address, no_sanitize_undefined, \
+	__attribute__((section(name), noinline, used, no_instrument_function, no_sanitize("address", "undefined", "thread"), \
 	               indirect_branch("keep"), optimize("O2", "omit-frame-pointer", "no-stack-protector")))
 #else
 #define COPIED(name)                                                                                                    \
-	__attribute__((section(name), noinline, used, no_instrument_function, no_sanitize_address, no_sanitize_undefined, \
+	__attribute__((section(name), noinline, used, no_instrument_function, no_sanitize("address", "undefined", "thread"), \
 	               optimize("O2", "omit-frame-pointer", "no-stack-protector")))
 #endif
 #if __has_attribute(musttail)
@@ -266,6 +267,7 @@ static int make_list(struct xr_agent_walk *walk, const uint32_t *blocks, uint64_
 	walk->list = malloc((walk->length + 1) * sizeof *walk->list);
 	if (!walk->list)
 		return -1;
+	walk->list[walk->length] = 0;
 	for (size_t lap = 0; lap < laps; lap++) {
 		uint32_t *here = walk->list + lap * n;
 		if (lap == 0 || walk->kind == JUMPS) {
@@ -457,9 +459,10 @@ double xr_walk_code_bytes(const struct xr_agent_walk *walk)
 
 #endif
 
-unsigned long xr_walk_lap(const struct xr_agent_walk *walk)
+void xr_walk_ready(struct xr_agent_walk *walk)
 {
-	return (unsigned long)walk->blocks * (walk->kind == STRAIGHT ? STATEMENTS : 1);
+	/* From anywhere in the list, two laps hold a whole one. */
+	xr_walk_run(walk, 2 * (unsigned long)walk->blocks * (walk->kind == STRAIGHT ? STATEMENTS : 1));
 }
 
 void xr_walk_free(struct xr_agent_walk *walk)

@@ -1,7 +1,9 @@
 /* Code walks on the target: blocks of code visited by jumps (XR_WALK of nano/spec.h).
  *
  * Regions stay mapped from one walk to the next: the same id and size name the same memory, so its physical pages do
- * not change. The clock is the caller's.
+ * not change. The clock is the caller's:
+ *
+ *   make()  → ready(), look at the clock, run(), look at the clock → … → free()
  */
 #ifndef XR_AGENT_WALK_H
 #define XR_AGENT_WALK_H
@@ -20,8 +22,8 @@ struct xr_agent_walk *xr_walk_make(char **words, int n_words, char *error, size_
  * Returns how many it really did. */
 double xr_walk_run(struct xr_agent_walk *walk, unsigned long reps);
 
-/* Visits (statements) that touch every block a few times: what one look should at least last, and what warms up. */
-unsigned long xr_walk_lap(const struct xr_agent_walk *walk);
+/* Untimed: visits every block, so that what a sample sees is the steady state and not what another walk left. */
+void xr_walk_ready(struct xr_agent_walk *walk);
 
 /* Bytes that one block takes, so the least spacing of blocks; XR_STRAIGHT: bytes of one statement. */
 double xr_walk_code_bytes(const struct xr_agent_walk *walk);
