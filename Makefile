@@ -3,6 +3,7 @@
 # One makefile, no configure step, everything made goes to $(BUILD). A source file joins by being there: library in
 # src/*/, program in cli/, micro-benchmark in src/micro/, test in tests/*/test_*.c, fuzz target in tests/fuzz/fuzz_*.c.
 
+, := ,
 VERSION := $(shell cat VERSION)
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -24,11 +25,8 @@ Q = $(if $(V),,@)
 
 # STATIC=1: a program that needs nothing on the machine it runs on but, to compile experiments, a C compiler.
 # cli/absent.c stands in for what a static program must do without, see there.
-ifdef STATIC
-XR_LDFLAGS := -static $(LDFLAGS)
-else
-XR_LDFLAGS := $(LDFLAGS)
-endif
+PROGRAM ?= $(BUILD)/xray
+STATIC_FLAGS := $(if $(STATIC),-static -Wl$(,)--wrap=dlopen)
 
 LIB_SRC := $(sort $(filter-out src/agent/%,$(wildcard src/*/*.c src/*/*/*.c)))
 CLI_SRC := $(sort $(filter-out $(if $(STATIC),,cli/absent.c),$(wildcard cli/*.c)))
@@ -42,7 +40,7 @@ CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TEST_OBJ := $(filter-out $(BUILD)/cli/main.o $(BUILD)/cli/absent.o,$(CLI_OBJ)) $(HELP_SRC:%.c=$(BUILD)/%.o)
 TEST_BIN := $(TEST_SRC:%.c=$(BUILD)/%)
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
-XRAY := $(BUILD)/$(if $(CLI_SRC),xray,libxray.a)
+XRAY := $(if $(CLI_SRC),$(PROGRAM),$(BUILD)/libxray.a)
 
 # Commands of their own that make others: as many jobs as CPUs, unless the person said how many.
 SUBMAKE = +@$(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -61,7 +59,7 @@ run: ## install what is missing, build, measure this machine (ARGS='cache tlb' f
 	@$(BUILD)/xray $(ARGS)
 install: all $(BUILD)/xray.pc ## install program, library, header and manual under PREFIX (DESTDIR respected)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin include lib/pkgconfig share/man/man1 share/xray)
-	install -m 755 $(BUILD)/xray $(DESTDIR)$(PREFIX)/bin/
+	install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(BUILD)/libxray.a $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 $(BUILD)/xray.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
 	install -m 644 include/xray.h $(DESTDIR)$(PREFIX)/include/
@@ -108,9 +106,9 @@ help: ## this list
 
 programs: $(TEST_BIN) $(FUZZ_BIN)
 
-$(BUILD)/xray: $(CLI_OBJ) $(BUILD)/libxray.a $(BUILD)/.link
+$(PROGRAM): $(CLI_OBJ) $(BUILD)/libxray.a $(dir $(PROGRAM)).program
 	@echo '  LD    $@'
-	$(Q)$(CC) $(CFLAGS) $(XR_LDFLAGS) -o $@ $(CLI_OBJ) $(BUILD)/libxray.a $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(STATIC_FLAGS) $(LDFLAGS) -o $@ $(CLI_OBJ) $(BUILD)/libxray.a $(LIBS)
 
 $(BUILD)/libxray.a: $(LIB_OBJ) $(BUILD)/.archive
 	@echo '  AR    $@'
@@ -152,10 +150,11 @@ $(BUILD)/xray.pc: scripts/xray.pc.in VERSION $(BUILD)/.install
 
 # $(BUILD)/.NAME changes when the command it stands for does, so that other flags or another list of files make anew.
 $(BUILD)/.compile: COMMAND = $(COMPILE)
-$(BUILD)/.link: COMMAND = $(CC) $(CFLAGS) $(XR_LDFLAGS) $(LIBS)
+$(BUILD)/.link: COMMAND = $(CC) $(CFLAGS) $(LDFLAGS) $(LIBS)
+$(dir $(PROGRAM)).program: COMMAND = $(CC) $(CFLAGS) $(STATIC_FLAGS) $(LDFLAGS) $(LIBS) $(CLI_OBJ)
 $(BUILD)/.archive: COMMAND = $(LIB_OBJ) $(TEST_OBJ)
 $(BUILD)/.install: COMMAND = $(PREFIX)
-$(BUILD)/.compile $(BUILD)/.link $(BUILD)/.archive $(BUILD)/.install: FORCE
+$(addprefix $(BUILD)/.,compile link archive install) $(dir $(PROGRAM)).program: FORCE
 	@mkdir -p $(@D)
 	@echo '$(COMMAND)' | cmp -s - $@ || echo '$(COMMAND)' > $@
 
