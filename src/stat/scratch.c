@@ -1,18 +1,13 @@
 #include "stat/scratch.h"
+#include "util/memory.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 void *xr_scratch_array(size_t count, size_t size)
 {
-	void *p = calloc(count ? count : 1, size ? size : 1);
-	if (!p) {
-		fputs("xray: out of memory\n", stderr);
-		abort();
-	}
-	return p;
+	return xr_calloc(count, size);
 }
 
 double *xr_scratch_init(struct xr_scratch *scratch, size_t n)

@@ -1,4 +1,5 @@
 #include "util/arena.h"
+#include "util/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,11 +39,7 @@ void *xr_arena_alloc(struct xr_arena *arena, size_t bytes)
 	bytes = (bytes + align - 1) / align * align;
 	if (!block || block->size - block->used < bytes) {
 		size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
-		block = calloc(1, sizeof *block + size);
-		if (!block) {
-			fputs("xray: out of memory\n", stderr);
-			abort();
-		}
+		block = xr_calloc(1, sizeof *block + size);
 		block->size = size;
 		if (bytes > BLOCK_BYTES / 2 && arena->head) { /* keep filling the block at hand */
 			block->next = arena->head->next;

@@ -1,4 +1,5 @@
 #include "util/strbuf.h"
+#include "util/memory.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,12 +11,7 @@ static void grow(struct xr_strbuf *buf, size_t more)
 	if (buf->room - buf->len > more)
 		return;
 	size_t room = (buf->room ? buf->room * 2 : 256) + more + 1;
-	char *data = realloc(buf->data, room);
-	if (!data) {
-		fputs("xray: out of memory\n", stderr);
-		abort();
-	}
-	buf->data = data;
+	buf->data = xr_realloc(buf->data, room, 1);
 	buf->room = room;
 }
 
