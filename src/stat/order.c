@@ -106,26 +106,36 @@ double xr_spread(const double *x, size_t n)
 	return width / level;
 }
 
-/* Median distance from the median of a sorted array, by walking outwards from the middle. */
-static double sorted_deviation(const double *x, size_t n)
+/* How far from the median of a sorted array three quarters of it reach, by walking outwards from the middle. */
+static double sorted_reach(const double *x, size_t n)
 {
-	double middle = xr_sorted_median(x, n), distance = 0;
+	double middle = xr_sorted_median(x, n), reach = 0;
 	size_t right = n / 2, left = right; /* taken so far: x[left .. right - 1] */
 
-	for (size_t taken = 0; taken < n / 2 + 1; taken++) {
+	for (size_t taken = 0; taken < (3 * n + 3) / 4; taken++) {
 		bool go_right = left == 0 || (right < n && x[right] - middle < middle - x[left - 1]);
-		distance = go_right ? x[right++] - middle : middle - x[--left];
+		reach = go_right ? x[right++] - middle : middle - x[--left];
 	}
-	return distance;
+	return reach;
+}
+
+/* How many times its reach two halves of a sorted sample are apart; 0 when some samples are nearer to the other half. */
+static double separation(const double *x, size_t split, size_t n, double a, double b)
+{
+	double border = a / 2 + b / 2;
+	if (!(x[split - 1] < border && border <= x[split]))
+		return 0;
+	return (b - a) / fmax(sorted_reach(x, split), sorted_reach(x + split, n - split));
 }
 
 /* All splits of the sorted sample are tried, for the widest gap is fooled by one stray sample in the middle of it. Two
- * halves are modes when each is narrow beside the distance between them: halves of an even spread have a distance of 4
- * of their deviations, those of a normal one less than 3, two normal peaks 4 sigma apart have 6. */
+ * halves are modes when each is narrow beside the distance between them: the halves of an even spread are 2.7 times
+ * their reach apart, those of a normal one or a tail less, two normal peaks 4.6 sigma apart are at 4. A quarter of each
+ * may be strays. */
 bool xr_bimodal(const double *x, size_t n, double gap, double *fast, double *slow)
 {
 	enum { MOST = 256 };
-	const double narrow = 6;
+	const double apart = 4;
 	struct xr_scratch s;
 	double thinned[MOST];
 	const double *sorted = xr_scratch_sorted(&s, x, n);
@@ -144,9 +154,8 @@ bool xr_bimodal(const double *x, size_t n, double gap, double *fast, double *slo
 		double a = xr_sorted_median(sorted, split), b = xr_sorted_median(sorted + split, n - split);
 		if (!(b - a > gap * fabs(a)))
 			continue;
-		double width = fmax(sorted_deviation(sorted, split), sorted_deviation(sorted + split, n - split));
-		double score = width > 0 ? (b - a) / width : HUGE_VAL;
-		if (score >= narrow && score > best) {
+		double score = separation(sorted, split, n, a, b);
+		if (score >= apart && score > best) {
 			best = score;
 			low = a;
 			high = b;
