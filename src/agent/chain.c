@@ -45,6 +45,7 @@ struct xr_agent_chain {
 static struct {
 	double (*now_ns)(void);
 	double look_ns;
+	const struct xr_agent_chain *warm; /* the last one to run: the caches are as it left them */
 } watch;
 
 /* What the compiler and the core cannot know to be zero: ties an address to a value read before. */
@@ -306,6 +307,8 @@ void xr_chain_free(struct xr_agent_chain *chain)
 {
 	if (!chain)
 		return;
+	if (watch.warm == chain)
+		watch.warm = NULL;
 	if (chain->buffer) {
 		chain->buffer->users--;
 		if (chain->buffer->owner == chain)
@@ -480,23 +483,31 @@ static double run_script(struct xr_agent_chain *c, unsigned long reps, double *t
 	return accesses;
 }
 
-/* Warm-up: at least one lap over what may be a big set (linking it was another), several over a small one, so that
- * caches, TLBs and their replacement state are as they will be for ever after. */
+/* Warm-up: a lap over what may be a big set, several over a small one, so that caches, TLBs and their replacement state
+ * are as they will be for ever after. */
+static void warm_up(struct xr_agent_chain *c)
+{
+	const struct phase *p = &c->phase[0];
+
+	if (xr_chain_is_script(c))
+		run_script(c, 1, NULL);
+	else
+		run_endless(c, p->n < 4096 ? 4 * p->n + 64 : p->n);
+}
+
 void xr_chain_ready(struct xr_agent_chain *chain)
 {
 	const struct phase *p = &chain->phase[0];
 
 	xr_buffer_use(chain->buffer);
-	if (chain->buffer->owner == chain)
+	if (chain->buffer->owner != chain)
+		link_rings(chain);
+	else if (watch.warm == chain)
 		return;
-	link_rings(chain);
-	if (xr_chain_is_script(chain)) {
-		run_script(chain, 1, NULL);
-		return;
-	}
 	for (unsigned k = 0; k < chain->cursors && !chain->at[k]; k++)
 		chain->at[k] = address(chain, p->unit[(size_t)((double)p->n * k / chain->cursors)]);
-	run_endless(chain, p->n < 4096 ? 4 * p->n + 64 : p->n);
+	warm_up(chain);
+	watch.warm = chain;
 }
 
 double xr_chain_run(struct xr_agent_chain *chain, unsigned long reps, double *timed_ns)

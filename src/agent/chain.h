@@ -27,7 +27,8 @@ struct xr_agent_chain *xr_chain_make(char **words, int n_words, char *error, siz
  * are accesses). */
 int xr_chain_is_script(const struct xr_agent_chain *chain);
 
-/* Untimed: writes the links when another chain used the buffer since, and warms the caches up. Cheap otherwise. */
+/* Untimed, before every sample: writes the links when another chain used the buffer since, and warms the caches up when
+ * another chain ran since. */
 void xr_chain_ready(struct xr_agent_chain *chain);
 
 /* Endless: `reps` accesses of each cursor from where the last call stopped; returns the accesses of one cursor really
