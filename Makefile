@@ -33,6 +33,7 @@ CLI_SRC := $(sort $(filter-out $(if $(STATIC),,cli/absent.c),$(wildcard cli/*.c)
 TEST_SRC := $(sort $(wildcard tests/*/test_*.c))
 HELP_SRC := $(sort $(wildcard tests/lib/*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+LINT_SRC := $(LIB_SRC) $(wildcard cli/*.c src/agent/*.c)
 GEN_SRC := $(BUILD)/gen/micro_table.c $(BUILD)/gen/agent_text.c
 
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(GEN_SRC:.c=.o)
@@ -49,7 +50,7 @@ SANITIZE_FLAGS = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all run test test-deep check-live bench install uninstall lint format asan tsan fuzz programs clean help FORCE
+.PHONY: all run test test-deep check-live bench install uninstall lint format analyse asan tsan fuzz programs clean help FORCE
 
 ##@ Use
 all: $(XRAY) ## build build/xray and build/libxray.a
@@ -92,8 +93,9 @@ fuzz: ## every fuzz target for SECONDS (default 60) with clang's libFuzzer
 	@scripts/fuzz $(BUILD)/fuzz $(or $(SECONDS),60) $(FUZZ)
 
 ##@ Develop (DEV=1 makes warnings errors, STATIC=1 links a self-contained program, V=1 shows commands)
-lint: ## static analysis, formatting, layering, headers
-	@scripts/lint $(BUILD)
+lint: all ## clang-tidy and the rules of the house have nothing to say
+	$(SUBMAKE) -k analyse
+	@tests/run $(BUILD) house
 format: ## lay out all C by .clang-format
 	@scripts/format
 clean: ## remove everything that was made
@@ -135,6 +137,15 @@ $(TEST_BIN): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/libtest.a $(BUILD)/libxray.a $(BU
 $(FUZZ_BIN): $(BUILD)/%: $(BUILD)/%.o $(BUILD)/tests/fuzz/main.o $(BUILD)/libtest.a $(BUILD)/libxray.a $(BUILD)/.link
 	@echo '  LD    $@'
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/tests/fuzz/main.o $(BUILD)/libtest.a $(BUILD)/libxray.a $(LIBS)
+
+# Once per file, and again when it or a header of it changes.
+analyse: $(LINT_SRC:%.c=$(BUILD)/lint/%.ok)
+$(BUILD)/lint/%.ok: %.c .clang-tidy $(BUILD)/.compile | $(BUILD)/.deps
+	@mkdir -p $(@D)
+	@echo '  TIDY  $<'
+	@$(CC) $(XR_CPPFLAGS) -std=c11 -MM -MP -MT $@ -MF $(@:.ok=.d) $<
+	$(Q)clang-tidy --quiet $< -- -std=c11 $(XR_CPPFLAGS) 2> $@.err || { cat $@.err; false; }
+	@touch $@
 
 # Generated sources are written anew each time and replaced only when they differ: files that go count like files that come.
 $(BUILD)/gen/micro_table.c: FORCE
