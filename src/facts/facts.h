@@ -7,13 +7,12 @@
 #define XR_FACTS_FACTS_H
 
 #include "util/error.h"
+#include "xray.h"
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-
-enum xr_status { XR_OK, XR_UNSUPPORTED, XR_UNRELIABLE, XR_FAILED };
 
 extern const char *const xr_status_names[]; /* "ok", "unsupported", "unreliable", "failed" */
 
@@ -79,15 +78,28 @@ void xr_series_put(struct xr_description *d, const char *id, const char *x_name,
 /* Numeric value of an ok fact, else `otherwise`. Bools count as 0 and 1. */
 double xr_description_number(const struct xr_description *d, const char *id, double otherwise);
 
-/* "target" and "tool" objects of the JSON; owned by the description, filled in by the engine. */
+/* The "target" object of the JSON; owned by the description, filled in by the engine. */
 json_t *xr_description_target(struct xr_description *d);
+const json_t *xr_description_target_const(const struct xr_description *d);
+const char *xr_description_target_text(const struct xr_description *d, const char *key); /* "" when it is no text */
 
-/* Does `id` fall under selector `sel`? A selector is an id, or a prefix of whole dotted words ("cache", "op.add"). */
+/* Facts put from now on belong to this micro-benchmark (a static text; NULL: to none). For the engine. */
+void xr_description_set_micro(struct xr_description *d, const char *micro);
+/* Facts that can still be changed, for the engine; NULL: no such fact. The claim is stolen. */
+struct xr_fact *xr_description_edit(struct xr_description *d, const char *id);
+void xr_fact_claim(struct xr_fact *fact, json_t *claimed);
+
+/* Does `id` fall under selector `sel`? A selector is an id, or a prefix of whole dotted words ("cache", "op.add"). The
+ * word `*` on either side stands for any one word, so that `id` may be a pattern of a micro-benchmark's finds. */
 bool xr_id_matches(const char *id, const char *sel);
+/* The same, and all words of both are used up: `sel` names this id alone. */
+bool xr_id_is(const char *id, const char *sel);
 
 /* JSON, schema 1. The order of facts is kept. */
 json_t *xr_description_to_json(const struct xr_description *d);
 struct xr_description *xr_description_from_json(const json_t *json, struct xr_error *err);
+struct xr_description *xr_description_parse(const char *text, size_t bytes, const char *name, struct xr_error *err);
+char *xr_description_text(const struct xr_description *d); /* the JSON as written to files; free() it */
 int xr_description_write(const struct xr_description *d, const char *path, struct xr_error *err); /* "-": stdout */
 struct xr_description *xr_description_read(const char *path, struct xr_error *err);             /* "-": stdin */
 

@@ -1,0 +1,159 @@
+/* X-Ray as a library: open a target, measure, look facts up, write a description.
+ *
+ *     struct xr_error err;
+ *     struct xr_session *session = xr_session_open(NULL, &err);
+ *     const char *want[] = {"cache.l1d", "op.mul.f64.latency"};
+ *     struct xr_plan plan = {.select = want, .n_select = 2};
+ *     struct xr_description *d = session ? xr_session_measure(session, &plan, NULL, &err) : NULL;
+ *     if (!d)
+ *             fprintf(stderr, "%s\n", err.text);
+ *     double bytes = xr_description_number(d, "cache.l1d.capacity", 32768);
+ *
+ * Errors, the one rule: a function that can fail returns 0 or -1 (or a pointer, NULL when it failed) and then has said
+ * why in the struct xr_error it was given: one line of text and the class of the failure. err may be NULL.
+ * A fact that cannot be measured is no error: it is a fact whose status says so, with a reason.
+ *
+ * The library never prints, never exits, never reads the environment, installs no signal handlers and keeps no global
+ * state. Two sessions may live side by side, but measuring with two at once spoils both. When memory runs out it aborts.
+ * Strings given in options are needed until the call returns; strings handed out live as long as their owner.
+ */
+#ifndef XRAY_H
+#define XRAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- errors ------------------------------------------------------------------------------------------------- */
+
+/* The class of a failure; also the exit status of the command line, see xray(1). */
+enum xr_exit {
+	XR_EXIT_OK = 0,      /* all asked-for facts found */
+	XR_EXIT_SOME = 1,    /* some not found; reasons are in the facts */
+	XR_EXIT_USE = 2,     /* wrong use, bad input */
+	XR_EXIT_TARGET = 3,  /* the target cannot be used */
+	XR_EXIT_NOISY = 4    /* measured but not trustworthy */
+};
+
+struct xr_error {
+	enum xr_exit code;
+	char text[1024];
+};
+
+/* ---- measuring ---------------------------------------------------------------------------------------------- */
+
+/* Where nano-benchmarks run, and how. {0} with cpu = -1 is this machine with its `cc`. */
+struct xr_options {
+	const char *target;  /* a target or machine file; NULL: this machine */
+	const char *cc;      /* compiler; NULL: "cc" */
+	const char *cflags;  /* NULL: "-O2" */
+	const char *runner;  /* command put in front of the generated programs; NULL: none */
+	const char *form;    /* "barrier" or "switch"; NULL: barrier */
+	const char *keep;    /* directory that gets the generated C; NULL: not kept */
+	const char *cache;   /* directory of compiled experiments; NULL: none is kept */
+	const char *record;  /* directory that gets every specification with its reading; NULL: not recorded */
+	int cpu;             /* logical CPU to measure on; -1: choose */
+	double sample_ns;    /* length of one sample; 0: from the clock */
+	bool baked;          /* the batch goes into the program: for targets that cannot be talked to */
+	uint64_t seed;       /* the same seed on a simulated or recorded machine gives the same run */
+};
+
+struct xr_session;
+struct xr_session *xr_session_open(const struct xr_options *options, struct xr_error *err); /* NULL options: this machine */
+void xr_session_free(struct xr_session *session);
+
+struct xr_progress {
+	const char *micro;     /* id of the micro-benchmark at work */
+	const char *title;
+	const char *what;      /* what it is doing just now; "" when it does not say */
+	int index, count;      /* the index-th (from 1) of count */
+	double fraction;       /* of the whole run, 0..1 */
+	double elapsed_s, remaining_s;
+	bool finished;         /* this micro-benchmark has just ended */
+};
+
+/* What to measure. {0} is everything. */
+struct xr_plan {
+	const char *const *select; /* fact ids, prefixes of whole dotted words ("cache.l1d"), or micro-benchmark ids */
+	size_t n_select;           /* 0: everything the target allows */
+	bool quick;                /* fewer repetitions, wider error, lower confidence */
+	double budget_s;           /* 0: no limit */
+	void (*progress)(void *self, const struct xr_progress *progress); /* NULL: none */
+	void *self;
+	const volatile int *interrupt; /* set non-zero from anywhere (a signal handler): stop soon, keep what was found */
+};
+
+/* How a run ended, for those who want to know more than the facts. */
+struct xr_outcome {
+	enum xr_exit exit;
+	bool interrupted;
+	bool over_budget;
+	size_t ok, unsupported, unreliable, failed; /* facts asked for, by status */
+};
+
+struct xr_description;
+
+/* NULL only for wrong use (unknown fact) or a target that gave nothing at all. outcome may be NULL. */
+struct xr_description *xr_session_measure(struct xr_session *session, const struct xr_plan *plan,
+                                          struct xr_outcome *outcome, struct xr_error *err);
+
+/* Times one C statement: p0 is a variable of each stream's own, p1, p2, … are constants shared by all. The description
+ * holds statement.latency, statement.throughput, statement.in_flight. NULL with XR_EXIT_USE and the compiler's own words
+ * when the statement does not compile. Of the plan, only quick, budget, progress and interrupt count; it may be NULL. */
+struct xr_statement {
+	const char *text;  /* "p0 = p0 * p1 + p2" */
+	const char *type;  /* as in fact ids: "f64"; NULL: "i32" */
+	bool native;       /* compile for all this machine has (-march=native or alike) */
+};
+struct xr_description *xr_session_time(struct xr_session *session, const struct xr_statement *statement,
+                                       const struct xr_plan *plan, struct xr_outcome *outcome, struct xr_error *err);
+
+/* ---- facts -------------------------------------------------------------------------------------------------- */
+
+enum xr_status { XR_OK, XR_UNSUPPORTED, XR_UNRELIABLE, XR_FAILED };
+
+struct xr_fact;
+
+size_t xr_description_count(const struct xr_description *d);
+const struct xr_fact *xr_description_at(const struct xr_description *d, size_t i);             /* in the order found */
+const struct xr_fact *xr_description_fact(const struct xr_description *d, const char *id); /* NULL: no such fact */
+double xr_description_number(const struct xr_description *d, const char *id, double otherwise);
+	/* numeric value of an ok fact, else `otherwise`; bools count as 0 and 1. d may be NULL */
+
+const char *xr_fact_id(const struct xr_fact *fact);
+enum xr_status xr_fact_status(const struct xr_fact *fact);
+double xr_fact_value(const struct xr_fact *fact, double otherwise); /* whatever the status; otherwise: not a number */
+const char *xr_fact_string(const struct xr_fact *fact);             /* value of a text fact; NULL: not a text */
+const char *xr_fact_unit(const struct xr_fact *fact);               /* "": none */
+double xr_fact_confidence(const struct xr_fact *fact);              /* 0..1 */
+const char *xr_fact_reason(const struct xr_fact *fact);             /* "": nothing to say */
+
+struct xr_description *xr_description_read(const char *path, struct xr_error *err);             /* "-": standard input */
+int xr_description_write(const struct xr_description *d, const char *path, struct xr_error *err); /* "-": standard output */
+void xr_description_free(struct xr_description *d);
+
+/* ---- what there is ------------------------------------------------------------------------------------------ */
+
+/* The micro-benchmarks of this build, sorted by id. Lists are NULL-terminated. */
+struct xr_listing {
+	const char *id, *title;
+	const char *const *finds; /* fact ids; `*` stands for one dotted word */
+	const char *const *needs;
+	double cost_s;
+};
+bool xr_listing_at(size_t i, struct xr_listing *listing); /* false: there is no i-th */
+
+const char *xr_version(void);
+
+/* The known word nearest to a mistyped one, or NULL when none is near. */
+const char *xr_suggest(const char *word, const char *const *known, size_t n_known);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
