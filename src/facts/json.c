@@ -6,6 +6,7 @@
 #include "facts/facts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,31 +150,26 @@ static int close_written(FILE *out, const char *path, struct xr_error *err)
 /* A file is replaced as a whole or not at all: an interrupted write or a full disk leaves the old one in place. */
 static int write_regular(const struct xr_description *d, const char *path, struct xr_error *err)
 {
-	char *temporary;
-	if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+	char *fresh;
+	if (asprintf(&fresh, "%s.new-%ld", path, (long)getpid()) < 0)
 		abort();
-	int fd = mkstemp(temporary);
 	int rc = -1;
+	int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0) {
 		xr_fail(err, XR_EXIT_USE, "cannot write %s: %s", path, strerror(errno));
 		goto out;
-	}
-	mode_t mask = umask(0);
-	umask(mask);
-	if (fchmod(fd, 0666 & ~mask)) {
-		/* a file system without modes: the file is as good without */
 	}
 	FILE *out = fdopen(fd, "w");
 	if (!out)
 		abort();
 	write_to(out, d);
 	rc = close_written(out, path, err);
-	if (!rc && rename(temporary, path))
+	if (!rc && rename(fresh, path))
 		rc = xr_fail(err, XR_EXIT_USE, "cannot write %s: %s", path, strerror(errno));
 	if (rc)
-		unlink(temporary);
+		unlink(fresh);
 out:
-	free(temporary);
+	free(fresh);
 	return rc;
 }
 
@@ -184,7 +180,7 @@ int xr_description_write(const struct xr_description *d, const char *path, struc
 		write_to(stdout, d);
 		return close_written(stdout, "standard output", err);
 	}
-	if (!stat(path, &st) && !S_ISREG(st.st_mode)) { /* a pipe, a terminal: nothing to replace */
+	if (!lstat(path, &st) && !S_ISREG(st.st_mode)) { /* a pipe, a terminal, a link to one: nothing to replace */
 		FILE *out = fopen(path, "w");
 		if (!out)
 			return xr_fail(err, XR_EXIT_USE, "cannot write %s: %s", path, strerror(errno));

@@ -21,7 +21,10 @@ struct xr_micro {
 	const char *id;            /* file name without .c */
 	const char *title;         /* one line for `xray list` */
 	const char *const *finds;  /* ids or patterns, NULL-terminated; `*` stands for one dotted word: "op.*.*.latency" */
-	const char *const *needs;  /* micro-benchmarks that must have run before, NULL-terminated; NULL: none */
+	const char *const *needs;  /* what must come before, NULL-terminated; NULL: nothing. A micro-benchmark's id: it must
+	                            * have run, whatever it found. A fact's id or pattern ("cache.l1d.line"): it must be
+	                            * found, else this one does not run and its facts say so; of the micro-benchmark that
+	                            * finds it only those facts are wanted */
 	double cost_s;             /* about, on a 2020s machine, compiling included */
 	unsigned kinds;            /* nano-benchmark kinds without which it cannot work: bits as in xr_target_info.kinds */
 	const char *(*supported)(const struct xr_run *run); /* NULL: yes, or why not. May itself be NULL: always */

@@ -54,6 +54,12 @@ void xr_target_free(struct xr_target *target)
 		target->backend->free(target);
 }
 
+void xr_target_spent(const struct xr_target *target, double *preparing_s, double *timing_s)
+{
+	*preparing_s = target->preparing_s;
+	*timing_s = target->timing_s;
+}
+
 const struct xr_target_info *xr_target_info(const struct xr_target *target)
 {
 	return &target->info;

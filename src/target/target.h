@@ -35,6 +35,7 @@ struct xr_look {
 struct xr_reading {
 	enum xr_reading_status status;
 	const char *reason;   /* when not OK; lives as long as the target */
+	bool refused;         /* FAILED because the compiler refused it: reason has its complaint */
 	double ns, cycles;    /* per operation, access, jump…: 3rd lowest of 9 (about the lower quartile) */
 	double median_ns, median_cycles;
 	double spread;        /* (p50 - p10) / p25 of the samples: <= 1 % good, <= 5 % usable */
@@ -80,6 +81,7 @@ int xr_target_time(struct xr_target *target, const struct xr_effort *effort, con
                    struct xr_reading *out, struct xr_error *err);
 
 const struct xr_target_info *xr_target_info(const struct xr_target *target);
+void xr_target_spent(const struct xr_target *target, double *preparing_s, double *timing_s); /* compiling and alike; timing */
 void xr_target_free(struct xr_target *target);
 
 #endif

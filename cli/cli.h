@@ -1,0 +1,68 @@
+/* The command line: what its files share. One table of options feeds the parser, --help and "did you mean"; one table of
+ * commands names the subcommands. The environment is read here and nowhere else. */
+#ifndef XR_CLI_CLI_H
+#define XR_CLI_CLI_H
+
+#include "report/report.h"
+#include "xray.h"
+
+/* Commands, as bits, so that an option can say which take it. */
+enum {
+	CMD_MEASURE = 1 << 0,
+	CMD_LIST = 1 << 1,
+	CMD_SHOW = 1 << 2,
+	CMD_HEADER = 1 << 3,
+	CMD_TIME = 1 << 4,
+	CMD_CHECK = 1 << 5,
+	CMD_DIFF = 1 << 6,
+	CMD_TARGET = CMD_MEASURE | CMD_TIME | CMD_CHECK, /* those that run something on a target */
+	CMD_ALL = (1 << 7) - 1,
+};
+
+/* What the options came to. Options not given are zero, but cpu is -1. */
+struct settings {
+	struct xr_options target;
+	const char *json, *output, *against, *type, *flavour, *prefix;
+	double budget_s, sample_us;
+	bool quick, quiet, verbose, no_cache, help, version, man, all;
+	const char *const *operand;
+	size_t n_operands;
+};
+
+struct command {
+	unsigned bit;
+	const char *name, *operands, *summary, *details;
+	size_t min_operands, max_operands;
+	int (*run)(const struct settings *s);
+};
+extern const struct command cli_commands[]; /* ended by a NULL name; the first is the default */
+
+int cmd_measure(const struct settings *s);
+int cmd_list(const struct settings *s);
+int cmd_show(const struct settings *s);
+int cmd_header(const struct settings *s);
+int cmd_time(const struct settings *s);
+int cmd_check(const struct settings *s);
+int cmd_diff(const struct settings *s);
+
+/* options.c. Returns the command, or NULL when an error was printed. */
+const struct command *cli_parse(int argc, char **argv, struct settings *s);
+void cli_help(const struct command *command); /* NULL: of xray as a whole */
+void cli_man(void);                           /* the parts of the manual that come from tables */
+
+/* common.c */
+int cli_error(enum xr_exit code, const char *format, ...) __attribute__((format(printf, 2, 3))); /* returns code */
+int cli_fail(const struct xr_error *err);      /* the same for the library's errors */
+struct xr_style cli_style(const struct settings *s, int fd);
+struct xr_session *cli_open(const struct settings *s, struct xr_error *err);
+struct xr_plan cli_plan(const struct settings *s);
+int cli_can_write(const char *path, struct xr_error *err); /* before measuring: better now than after a minute */
+int cli_finish_stdout(void);                   /* 0, or XR_EXIT_USE when standard output could not be written */
+struct xr_description *cli_measure(const struct settings *s, struct xr_outcome *outcome, int *exit);
+	/* opens, measures, says how it went on stderr, writes --json; NULL: *exit has the status to leave with */
+
+/* progress.c */
+void cli_progress(void *self, const struct xr_progress *progress); /* self: struct settings */
+void cli_progress_clear(void);
+
+#endif

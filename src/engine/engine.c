@@ -1,0 +1,302 @@
+#include "engine/engine.h"
+
+#include "engine/run.h"
+
+#include <string.h>
+
+/* A share of the budget that a micro-benchmark may overdraw: estimates of cost are rough. */
+static const double overdraft = 1.3;
+/* --quick says so in the confidence. */
+static const double quick_confidence = 0.9;
+/* After so many micro-benchmarks in a row that lost the target at once there is no target any more. */
+enum { LOSSES_MAX = 2 };
+
+/* ---- facts that are not there ---------------------------------------------------------------------------------- */
+
+static bool any_fact_under(const struct xr_description *d, const char *pattern)
+{
+	for (size_t i = 0; i < xr_description_count(d); i++)
+		if (xr_id_is(xr_description_at(d, i)->id, pattern))
+			return true;
+	return false;
+}
+
+/* Every fact that this step was to find and did not gets the reason; a family of which none was found, under its
+ * pattern. */
+static void explain(struct xr_run *run, enum xr_status status, const char *reason)
+{
+	for (const char *const *find = run->step->micro->finds; find && *find; find++) {
+		bool family = strchr(*find, '*') != NULL;
+		if (family && run->end == XR_END_DONE)
+			continue; /* a machine need not have any of the family */
+		if (xr_order_wants(&run->order, run->step, *find) && !any_fact_under(run->description, *find))
+			xr_fact_none(run->description, *find, status, "%s", reason);
+	}
+}
+
+/* ---- one micro-benchmark ----------------------------------------------------------------------------------------- */
+
+static const char *const kind_names[] = {
+	[XR_CLOCK] = "a clock to look at",       [XR_OPS] = "operations",       [XR_CHAIN] = "memory of its own",
+	[XR_WALK] = "code placed at an address", [XR_TEAM] = "several threads",
+};
+
+static const char *why_unsupported(struct xr_run *run)
+{
+	const struct xr_micro *micro = run->step->micro;
+	const struct xr_target_info *info = xr_target_info(run->target);
+	for (unsigned kind = 0; kind < sizeof kind_names / sizeof *kind_names; kind++)
+		if (micro->kinds & ~info->kinds & (1u << kind))
+			return xr_arena_printf(&run->arena, "this target cannot time %s", kind_names[kind]);
+	return micro->supported ? micro->supported(run) : NULL;
+}
+
+static bool fact_found(const struct xr_description *d, const char *need, const struct xr_fact **bad)
+{
+	*bad = NULL;
+	for (size_t i = 0; i < xr_description_count(d); i++) {
+		const struct xr_fact *fact = xr_description_at(d, i);
+		if (!xr_id_matches(fact->id, need))
+			continue;
+		if (fact->status == XR_OK)
+			return true;
+		*bad = fact;
+	}
+	return false;
+}
+
+static const char *why_blocked(struct xr_run *run, const enum xr_end *ends)
+{
+	const struct xr_micro *micro = run->step->micro;
+	const struct xr_fact *bad;
+	if (run->step->missing)
+		return xr_arena_printf(&run->arena, "needs %s, which this build does not have", run->step->missing);
+	for (const char *const *need = micro->needs; need && *need; need++) {
+		if (strchr(*need, '.')) {
+			if (!fact_found(run->description, *need, &bad))
+				return xr_arena_printf(&run->arena, "needs %s, which was not found%s%s", *need, bad ? ": " : "",
+				                       bad ? xr_fact_reason(bad) : "");
+			continue;
+		}
+		for (size_t i = 0; i < run->index; i++)
+			if (!strcmp(run->order.step[i].micro->id, *need) && ends[i] != XR_END_DONE)
+				return xr_arena_printf(&run->arena, "needs %s, which could not be measured", *need);
+	}
+	return NULL;
+}
+
+static uint64_t text_seed(const char *text)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+/* When there is a budget, each gets its share of what is left of it, so that one dear micro-benchmark cannot eat the
+ * time of all that come after. */
+static double deadline(const struct xr_run *run)
+{
+	double ahead_s = 0, end_s = run->start_s + run->plan->budget_s, now_s = xr_now_s();
+	if (run->plan->budget_s <= 0)
+		return 0;
+	for (size_t i = run->index; i < run->order.n; i++)
+		ahead_s += run->order.step[i].micro->cost_s;
+	double share = ahead_s > 0 ? run->step->micro->cost_s / ahead_s : 1;
+	double share_end_s = now_s + (end_s - now_s) * share * overdraft;
+	return share_end_s < end_s ? share_end_s : end_s;
+}
+
+static void lower_confidence(struct xr_run *run, size_t first)
+{
+	for (size_t i = first; run->quick && i < xr_description_count(run->description); i++) {
+		struct xr_fact *fact = xr_description_edit(run->description, xr_description_at(run->description, i)->id);
+		fact->confidence *= quick_confidence;
+	}
+}
+
+static void run_step(struct xr_run *run, uint64_t seed, const enum xr_end *ends)
+{
+	const struct xr_micro *micro = run->step->micro;
+	size_t first = xr_description_count(run->description);
+	const char *reason;
+	run->step_start_s = xr_now_s();
+	run->step_fraction = 0;
+	run->step_deadline_s = deadline(run);
+	run->rng.state = seed ^ text_seed(micro->id);
+	run->end = XR_END_DONE;
+	xr_description_set_micro(run->description, micro->id);
+	if (run->plan->interrupt && *run->plan->interrupt) {
+		run->end = XR_END_INTERRUPTED;
+		explain(run, XR_FAILED, "interrupted before it was measured");
+	} else if ((reason = why_blocked(run, ends))) {
+		run->end = XR_END_BLOCKED;
+		explain(run, XR_FAILED, reason);
+	} else if ((reason = why_unsupported(run))) {
+		run->end = XR_END_UNSUPPORTED;
+		explain(run, XR_UNSUPPORTED, reason);
+	} else {
+		xr_run_report(run, "", false);
+		if (micro->run(run) && run->end == XR_END_DONE)
+			run->end = XR_END_BROKEN;
+		lower_confidence(run, first);
+		switch (run->end) {
+		case XR_END_INTERRUPTED:
+			explain(run, XR_FAILED, "interrupted while it was measured");
+			break;
+		case XR_END_BUDGET:
+			explain(run, XR_FAILED, "the time allowed was used up; a larger --budget measures it");
+			break;
+		case XR_END_LOST:
+			explain(run, XR_FAILED, xr_arena_printf(&run->arena, "the target was lost: %s", run->error.text));
+			break;
+		default:
+			explain(run, XR_FAILED, "the micro-benchmark gave no answer");
+		}
+	}
+	xr_description_set_micro(run->description, NULL);
+	xr_arena_release(&run->arena);
+	xr_arena_init(&run->arena);
+}
+
+/* ---- all of them --------------------------------------------------------------------------------------------------- */
+
+static void note_spent(struct xr_run *run)
+{
+	json_t *target = xr_description_target(run->description);
+	json_t *spent = json_object_get(target, "spent");
+	double spent_s = xr_now_s() - run->step_start_s;
+	if (!spent) {
+		spent = json_object();
+		json_object_set_new(target, "spent", spent);
+	}
+	json_object_set_new(spent, run->step->micro->id, json_real(spent_s));
+	run->cost_done_s += run->step->micro->cost_s;
+	run->spent_done_s += spent_s;
+	run->step_fraction = 1;
+	xr_run_report(run, "", true);
+}
+
+/* Facts named one by one that are not even known by a reason: the machine has nothing of that name. */
+static void explain_named(struct xr_run *run)
+{
+	for (size_t s = 0; s < run->order.n_select; s++) {
+		const char *sel = run->order.select[s];
+		bool named = false, found = false;
+		for (size_t i = 0; i < run->order.n; i++) {
+			const struct xr_micro *micro = run->order.step[i].micro;
+			for (const char *const *find = micro->finds; find && *find; find++)
+				named |= xr_id_matches(*find, sel);
+		}
+		for (size_t i = 0; i < xr_description_count(run->description); i++)
+			found |= xr_id_matches(xr_description_at(run->description, i)->id, sel);
+		if (named && !found)
+			xr_fact_none(run->description, sel, XR_UNSUPPORTED, "there is nothing of this name on this target");
+	}
+}
+
+static bool named_alone(const struct xr_run *run, const char *id)
+{
+	for (size_t s = 0; s < run->order.n_select; s++)
+		if (!strcmp(id, run->order.select[s]))
+			return true;
+	return false;
+}
+
+static const struct xr_step *step_of(const struct xr_run *run, const struct xr_fact *fact)
+{
+	for (size_t i = 0; i < run->order.n; i++)
+		if (fact->micro && !strcmp(run->order.step[i].micro->id, fact->micro))
+			return &run->order.step[i];
+	return NULL;
+}
+
+/* Counts the facts asked for, and what the run amounts to: an `unsupported` one is an answer unless it was asked for by
+ * its own name. */
+static void sum_up(const struct xr_run *run, struct xr_outcome *outcome)
+{
+	bool missed = false, doubted = false;
+	for (size_t i = 0; i < xr_description_count(run->description); i++) {
+		const struct xr_fact *fact = xr_description_at(run->description, i);
+		const struct xr_step *step = step_of(run, fact);
+		bool alone = named_alone(run, fact->id);
+		if (!alone && (!step || !xr_order_asked(&run->order, step, fact->id)))
+			continue;
+		outcome->ok += fact->status == XR_OK;
+		outcome->unsupported += fact->status == XR_UNSUPPORTED;
+		outcome->unreliable += fact->status == XR_UNRELIABLE;
+		outcome->failed += fact->status == XR_FAILED;
+		missed |= fact->status == XR_FAILED || (alone && fact->status == XR_UNSUPPORTED);
+		doubted |= alone && fact->status == XR_UNRELIABLE;
+	}
+	if (missed || outcome->interrupted || outcome->over_budget)
+		outcome->exit = XR_EXIT_SOME;
+	else if (doubted || outcome->unreliable > outcome->ok)
+		outcome->exit = XR_EXIT_NOISY;
+	else
+		outcome->exit = outcome->unreliable || (run->order.n_select && !outcome->ok) ? XR_EXIT_SOME : XR_EXIT_OK;
+}
+
+static void run_all(struct xr_run *run, uint64_t seed, enum xr_end *ends, struct xr_outcome *outcome)
+{
+	int losses = 0;
+	for (run->index = 0; run->index < run->order.n; run->index++) {
+		run->step = &run->order.step[run->index];
+		if (losses >= LOSSES_MAX) {
+			run->end = ends[run->index] = XR_END_LOST;
+			xr_description_set_micro(run->description, run->step->micro->id);
+			explain(run, XR_FAILED, run->error.text);
+			continue;
+		}
+		run_step(run, seed, ends);
+		ends[run->index] = run->end;
+		losses = run->end == XR_END_LOST ? losses + 1 : 0;
+		outcome->interrupted |= run->end == XR_END_INTERRUPTED;
+		outcome->over_budget |= run->end == XR_END_BUDGET;
+		note_spent(run);
+	}
+	xr_description_set_micro(run->description, NULL);
+}
+
+static bool all_lost(const struct xr_order *order, const enum xr_end *ends)
+{
+	for (size_t i = 0; i < order->n; i++)
+		if (ends[i] != XR_END_LOST && ends[i] != XR_END_BLOCKED && ends[i] != XR_END_UNSUPPORTED)
+			return false;
+	for (size_t i = 0; i < order->n; i++)
+		if (ends[i] == XR_END_LOST)
+			return true;
+	return false;
+}
+
+int xr_engine_run(struct xr_target *target, const struct xr_micro *const *table, const struct xr_plan *plan, uint64_t seed,
+                  void *self, struct xr_description *d, struct xr_outcome *outcome, struct xr_error *err)
+{
+	struct xr_arena arena = {0};
+	struct xr_run run = {
+		.target = target,
+		.description = d,
+		.plan = plan,
+		.self = self,
+		.quick = plan->quick,
+		.reference_cycles = 1,
+		.start_s = xr_now_s(),
+	};
+	*outcome = (struct xr_outcome){.exit = XR_EXIT_OK};
+	int rc = xr_order_make(&run.order, &arena, table, plan->select, plan->n_select, err);
+	if (rc)
+		goto out;
+	run.quick |= plan->budget_s > 0 && xr_run_remaining_s(&run) > plan->budget_s;
+	enum xr_end *ends = xr_arena_array(&arena, enum xr_end, run.order.n + 1);
+	run_all(&run, seed, ends, outcome);
+	explain_named(&run);
+	sum_up(&run, outcome);
+	xr_describe_target(d, target, seed, run.quick, xr_now_s() - run.start_s);
+	if (all_lost(&run.order, ends))
+		rc = xr_fail(err, XR_EXIT_TARGET, "%s", run.error.text);
+	else if (!strcmp(xr_target_info(target)->kind, "host"))
+		xr_claims_add(d, xr_target_info(target));
+out:
+	xr_arena_release(&arena);
+	return rc;
+}

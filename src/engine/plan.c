@@ -1,0 +1,183 @@
+#include "engine/plan.h"
+
+#include <string.h>
+
+bool xr_micro_finds(const struct xr_micro *micro, const char *sel)
+{
+	for (const char *const *find = micro->finds; find && *find; find++)
+		if (xr_id_matches(*find, sel))
+			return true;
+	return false;
+}
+
+static bool answers(const struct xr_micro *micro, const char *sel)
+{
+	return !strcmp(micro->id, sel) || xr_micro_finds(micro, sel);
+}
+
+static bool is_fact(const char *need)
+{
+	return strchr(need, '.') != NULL;
+}
+
+static size_t table_size(const struct xr_micro *const *table)
+{
+	size_t n = 0;
+	while (table[n])
+		n++;
+	return n;
+}
+
+/* ---- did you mean ---------------------------------------------------------------------------------------------- */
+
+/* All ids, their prefixes of whole words, and the micro-benchmarks' own: what a person could have meant. */
+static int unknown_selector(struct xr_arena *arena, const struct xr_micro *const *table, const char *sel,
+                            struct xr_error *err)
+{
+	size_t room = 0, n = 0;
+	for (size_t i = 0; table[i]; i++) {
+		room++;
+		for (const char *const *find = table[i]->finds; find && *find; find++)
+			for (const char *c = *find; c; c = strchr(c + 1, '.'))
+				room++;
+	}
+	const char **known = xr_arena_array(arena, const char *, room);
+	for (size_t i = 0; table[i]; i++) {
+		known[n++] = table[i]->id;
+		for (const char *const *find = table[i]->finds; find && *find; find++) {
+			for (const char *dot = strchr(*find, '.'); dot; dot = strchr(dot + 1, '.'))
+				known[n++] = xr_arena_printf(arena, "%.*s", (int)(dot - *find), *find);
+			known[n++] = *find;
+		}
+	}
+	const char *near = xr_suggest(sel, known, n);
+	if (near)
+		return xr_fail(err, XR_EXIT_USE, "no fact is called '%s'; did you mean '%s'?", sel, near);
+	return xr_fail(err, XR_EXIT_USE, "no fact is called '%s'; `xray list` shows what there is", sel);
+}
+
+/* ---- choosing ---------------------------------------------------------------------------------------------------- */
+
+struct choice {
+	bool chosen, asked, whole, placed;
+	const char *missing;
+};
+
+/* Takes in what the chosen one needs, and what those need, to the last. */
+static void choose(struct xr_order *order, const struct xr_micro *const *table, struct choice *choice, size_t i)
+{
+	if (choice[i].chosen)
+		return;
+	choice[i].chosen = true;
+	for (const char *const *need = table[i]->needs; need && *need; need++) {
+		bool found = false;
+		if (is_fact(*need))
+			order->needed[order->n_needed++] = *need;
+		for (size_t j = 0; table[j]; j++) {
+			bool fits = is_fact(*need) ? xr_micro_finds(table[j], *need) : !strcmp(table[j]->id, *need);
+			if (!fits)
+				continue;
+			found = true;
+			choose(order, table, choice, j);
+			choice[j].whole |= !is_fact(*need);
+		}
+		if (!found)
+			choice[i].missing = *need;
+	}
+}
+
+static bool ready(const struct xr_micro *const *table, const struct choice *choice, size_t i)
+{
+	for (const char *const *need = table[i]->needs; need && *need; need++)
+		for (size_t j = 0; table[j]; j++) {
+			bool fits = is_fact(*need) ? xr_micro_finds(table[j], *need) : !strcmp(table[j]->id, *need);
+			if (fits && choice[j].chosen && !choice[j].placed)
+				return false;
+		}
+	return true;
+}
+
+/* Cheap ones early: whoever interrupts, or has little time, gets most facts for it. */
+static int place(struct xr_order *order, const struct xr_micro *const *table, struct choice *choice, size_t n_chosen,
+                 struct xr_error *err)
+{
+	while (order->n < n_chosen) {
+		long best = -1;
+		for (size_t i = 0; table[i]; i++)
+			if (choice[i].chosen && !choice[i].placed && ready(table, choice, i) &&
+			    (best < 0 || table[i]->cost_s < table[best]->cost_s))
+				best = (long)i;
+		if (best < 0)
+			return xr_fail(err, XR_EXIT_USE, "micro-benchmarks need each other in a circle");
+		choice[best].placed = true;
+		order->step[order->n++] = (struct xr_step){
+			.micro = table[best],
+			.asked = choice[best].asked,
+			.whole = choice[best].whole,
+			.missing = choice[best].missing,
+		};
+	}
+	return 0;
+}
+
+static size_t count_needs(const struct xr_micro *const *table)
+{
+	size_t n = 0;
+	for (size_t i = 0; table[i]; i++)
+		for (const char *const *need = table[i]->needs; need && *need; need++)
+			n++;
+	return n;
+}
+
+int xr_order_make(struct xr_order *order, struct xr_arena *arena, const struct xr_micro *const *table,
+                  const char *const *select, size_t n_select, struct xr_error *err)
+{
+	size_t n_table = table_size(table), n_chosen = 0;
+	struct choice *choice = xr_arena_array(arena, struct choice, n_table + 1);
+	*order = (struct xr_order){
+		.step = xr_arena_array(arena, struct xr_step, n_table + 1),
+		.select = select,
+		.n_select = n_select,
+		.needed = xr_arena_array(arena, const char *, count_needs(table) + 1),
+	};
+	for (size_t i = 0; i < n_table && !n_select; i++) {
+		choose(order, table, choice, i);
+		choice[i].asked = choice[i].whole = true;
+	}
+	for (size_t s = 0; s < n_select; s++) {
+		bool found = false;
+		for (size_t i = 0; i < n_table; i++) {
+			if (!answers(table[i], select[s]))
+				continue;
+			found = true;
+			choose(order, table, choice, i);
+			choice[i].asked = true;
+			choice[i].whole |= !strcmp(table[i]->id, select[s]);
+		}
+		if (!found)
+			return unknown_selector(arena, table, select[s], err);
+	}
+	for (size_t i = 0; i < n_table; i++)
+		n_chosen += choice[i].chosen;
+	return place(order, table, choice, n_chosen, err);
+}
+
+bool xr_order_asked(const struct xr_order *order, const struct xr_step *step, const char *id)
+{
+	if (!order->n_select)
+		return true;
+	for (size_t s = 0; s < order->n_select; s++)
+		if (!strcmp(step->micro->id, order->select[s]) || xr_id_matches(id, order->select[s]))
+			return true;
+	return false;
+}
+
+bool xr_order_wants(const struct xr_order *order, const struct xr_step *step, const char *id)
+{
+	if (step->whole || xr_order_asked(order, step, id))
+		return true;
+	for (size_t i = 0; i < order->n_needed; i++)
+		if (xr_id_matches(id, order->needed[i]))
+			return true;
+	return false;
+}

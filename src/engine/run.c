@@ -1,0 +1,162 @@
+#include "engine/run.h"
+
+#include <time.h>
+
+/* --quick: enough samples for the order statistic to leave out the worst, no more. */
+enum { QUICK_SAMPLES = 5, QUICK_SAMPLES_MAX = 15 };
+
+double xr_now_s(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
+static int stop(struct xr_run *run, enum xr_end why)
+{
+	run->end = why;
+	return -1;
+}
+
+static int may_go_on(struct xr_run *run)
+{
+	if (run->plan->interrupt && *run->plan->interrupt)
+		return stop(run, XR_END_INTERRUPTED);
+	if (run->step_deadline_s > 0 && xr_now_s() > run->step_deadline_s)
+		return stop(run, XR_END_BUDGET);
+	return 0;
+}
+
+static struct xr_effort quick_effort(const struct xr_effort *asked)
+{
+	struct xr_effort effort = asked ? *asked : (struct xr_effort){0};
+	if (!effort.samples) /* who asks for a number has counted on it, and on xr_run_quick() */
+		effort.samples = QUICK_SAMPLES;
+	if (!effort.samples_max)
+		effort.samples_max = effort.samples > QUICK_SAMPLES_MAX ? effort.samples : QUICK_SAMPLES_MAX;
+	return effort;
+}
+
+static bool samples_in_cycles(const struct xr_spec *spec)
+{
+	return spec->kind != XR_CLOCK && !(spec->kind == XR_TEAM && spec->team.kind == XR_SLICES);
+}
+
+/* Readings come in reference operations; from `frequency` on it is known how many core cycles one takes. */
+static void to_core_cycles(struct xr_run *run, const struct xr_spec *spec, struct xr_reading *reading)
+{
+	double scale = run->reference_cycles;
+	if (scale == 1 || reading->status != XR_READ_OK)
+		return;
+	reading->cycles *= scale;
+	reading->median_cycles *= scale;
+	reading->cycle_ns /= scale;
+	if (!reading->sample || !samples_in_cycles(spec))
+		return;
+	double *sample = xr_arena_array(&run->arena, double, reading->samples);
+	for (int i = 0; i < reading->samples; i++)
+		sample[i] = reading->sample[i] * scale;
+	reading->sample = sample;
+}
+
+int xr_run_time_with(struct xr_run *run, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
+                     struct xr_reading *out)
+{
+	struct xr_effort quick;
+	if (may_go_on(run))
+		return -1;
+	if (run->quick) {
+		quick = quick_effort(effort);
+		effort = &quick;
+	}
+	int rc = xr_target_time(run->target, effort, specs, n, out, &run->error);
+	if (run->plan->interrupt && *run->plan->interrupt)
+		return stop(run, XR_END_INTERRUPTED); /* the interrupt may have hit the target too: whatever it says is void */
+	if (rc)
+		return stop(run, XR_END_LOST);
+	for (size_t i = 0; i < n; i++)
+		to_core_cycles(run, &specs[i], &out[i]);
+	return 0;
+}
+
+int xr_run_time(struct xr_run *run, const struct xr_spec *specs, size_t n, struct xr_reading *out)
+{
+	return xr_run_time_with(run, NULL, specs, n, out);
+}
+
+struct xr_description *xr_run_description(struct xr_run *run)
+{
+	return run->description;
+}
+
+double xr_run_number(const struct xr_run *run, const char *id, double otherwise)
+{
+	return xr_description_number(run->description, id, otherwise);
+}
+
+bool xr_run_wants(const struct xr_run *run, const char *id)
+{
+	return xr_order_wants(&run->order, run->step, id);
+}
+
+bool xr_run_quick(const struct xr_run *run)
+{
+	return run->quick;
+}
+
+const struct xr_target_info *xr_run_info(const struct xr_run *run)
+{
+	return xr_target_info(run->target);
+}
+
+struct xr_arena *xr_run_arena(struct xr_run *run)
+{
+	return &run->arena;
+}
+
+struct xr_rng *xr_run_rng(struct xr_run *run)
+{
+	return &run->rng;
+}
+
+void xr_run_cycle(struct xr_run *run, double reference_cycles)
+{
+	if (reference_cycles > 0)
+		run->reference_cycles = reference_cycles;
+}
+
+/* ---- progress ---------------------------------------------------------------------------------------------------- */
+
+double xr_run_remaining_s(const struct xr_run *run)
+{
+	double ahead_s = 0;
+	/* the estimates carry the weight of one second, so that the first quick step does not decide alone */
+	double truth = (run->spent_done_s + 1) / (run->cost_done_s + 1);
+	for (size_t i = run->index; i < run->order.n; i++)
+		ahead_s += run->order.step[i].micro->cost_s * (i == run->index ? 1 - run->step_fraction : 1);
+	return ahead_s * truth;
+}
+
+void xr_run_report(struct xr_run *run, const char *what, bool finished)
+{
+	double elapsed_s = xr_now_s() - run->start_s, remaining_s = xr_run_remaining_s(run);
+	struct xr_progress progress = {
+		.micro = run->step->micro->id,
+		.title = run->step->micro->title,
+		.what = what ? what : "",
+		.index = (int)run->index + 1,
+		.count = (int)run->order.n,
+		.fraction = elapsed_s + remaining_s > 0 ? elapsed_s / (elapsed_s + remaining_s) : 1,
+		.elapsed_s = elapsed_s,
+		.remaining_s = remaining_s,
+		.finished = finished,
+	};
+	if (run->plan->progress)
+		run->plan->progress(run->plan->self, &progress);
+}
+
+void xr_run_progress(struct xr_run *run, double fraction, const char *what)
+{
+	run->step_fraction = fraction > 0 ? (fraction < 1 ? fraction : 1) : 0;
+	xr_run_report(run, what, false);
+}

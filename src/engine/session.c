@@ -1,0 +1,106 @@
+/* The installed interface, on top of target, engine and facts. */
+#include "engine/engine.h"
+#include "engine/plan.h"
+#include "engine/statement.h"
+#include "micro/table.h"
+#include "target/open.h"
+#include "xray.h"
+
+#include <stdlib.h>
+
+struct xr_session {
+	struct xr_target *target;
+	uint64_t seed;
+};
+
+struct xr_session *xr_session_open(const struct xr_options *options, struct xr_error *err)
+{
+	static const struct xr_options this_machine = {.cpu = -1};
+	const struct xr_options *o = options ? options : &this_machine;
+	const struct xr_host_options host = {
+		.cc = o->cc,
+		.cflags = o->cflags,
+		.runner = o->runner,
+		.form = o->form,
+		.keep = o->keep,
+		.cache = o->cache,
+		.cpu = o->cpu,
+		.sample_ns = o->sample_ns,
+		.baked = o->baked,
+	};
+	struct xr_target *target = o->target ? xr_target_open(o->target, &host, o->seed, err) : xr_host_open(&host, err);
+	if (!target)
+		return NULL;
+	if (o->record && xr_target_record(target, o->record, err)) {
+		xr_target_free(target);
+		return NULL;
+	}
+	struct xr_session *session = calloc(1, sizeof *session);
+	if (!session)
+		abort();
+	session->target = target;
+	session->seed = o->seed;
+	return session;
+}
+
+void xr_session_free(struct xr_session *session)
+{
+	if (!session)
+		return;
+	xr_target_free(session->target);
+	free(session);
+}
+
+int xr_plan_check(const struct xr_plan *plan, struct xr_error *err)
+{
+	struct xr_arena arena = {0};
+	struct xr_order order;
+	int rc = xr_order_make(&order, &arena, xr_micro_table, plan->select, plan->n_select, err);
+	xr_arena_release(&arena);
+	return rc;
+}
+
+struct xr_description *xr_session_measure(struct xr_session *session, const struct xr_plan *plan,
+                                          struct xr_outcome *outcome, struct xr_error *err)
+{
+	static const struct xr_plan everything = {0};
+	struct xr_outcome unseen;
+	struct xr_description *d = xr_description_new();
+	if (xr_engine_run(session->target, xr_micro_table, plan ? plan : &everything, session->seed, NULL, d,
+	                  outcome ? outcome : &unseen, err)) {
+		xr_description_free(d);
+		return NULL;
+	}
+	return d;
+}
+
+struct xr_description *xr_session_time(struct xr_session *session, const struct xr_statement *statement,
+                                       const struct xr_plan *plan, struct xr_outcome *outcome, struct xr_error *err)
+{
+	static const struct xr_plan everything = {0};
+	struct xr_outcome unseen;
+	struct xr_description *d = xr_description_new();
+	if (xr_statement_run(session->target, statement, plan ? plan : &everything, session->seed, d,
+	                     outcome ? outcome : &unseen, err)) {
+		xr_description_free(d);
+		return NULL;
+	}
+	return d;
+}
+
+bool xr_listing_at(size_t i, struct xr_listing *listing)
+{
+	size_t n = 0;
+	while (xr_micro_table[n])
+		n++;
+	if (i >= n)
+		return false;
+	const struct xr_micro *micro = xr_micro_table[i];
+	*listing = (struct xr_listing){micro->id, micro->title, micro->finds, micro->needs, micro->cost_s};
+	return true;
+}
+
+const char *xr_version(void)
+{
+	return XR_VERSION;
+}

@@ -1,0 +1,37 @@
+/* Descriptions in the forms people read: one file per form. All write to a stream and print nothing else; -1 never
+ * happens for a description that could be read. */
+#ifndef XR_REPORT_REPORT_H
+#define XR_REPORT_REPORT_H
+
+#include "facts/facts.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct xr_style {
+	bool colour;   /* ANSI colours */
+	bool unicode;  /* lines and dots beyond ASCII */
+	int width;     /* columns; 0: 100 */
+};
+
+/* Everything, as tables. verbose: also how each fact was found, and how sure it is. */
+void xr_report_terminal(FILE *out, const struct xr_description *d, const struct xr_style *style, bool verbose);
+/* Only facts under these selectors. */
+void xr_report_facts(FILE *out, const struct xr_description *d, const struct xr_style *style, const char *const *select,
+                     size_t n_select);
+
+/* A C header, C89 and C++: #define PREFIX_HAS_… and PREFIX_… for each fact. -1: the prefix is no C name. */
+int xr_report_header(FILE *out, const struct xr_description *d, const char *prefix, struct xr_error *err);
+
+struct xr_verdict_counts {
+	size_t agree, differ, unknown, missing;
+};
+/* Measured beside claimed; all: also facts nobody claims anything about. */
+struct xr_verdict_counts xr_report_check(FILE *out, const struct xr_description *d, const struct xr_style *style, bool all);
+/* Beside another description. */
+struct xr_verdict_counts xr_report_against(FILE *out, const struct xr_description *d, const struct xr_description *golden,
+                                           const char *golden_name, const struct xr_style *style, bool all);
+struct xr_verdict_counts xr_report_diff(FILE *out, const struct xr_description *a, const struct xr_description *b,
+                                        const char *a_name, const char *b_name, const struct xr_style *style, bool all);
+
+#endif
