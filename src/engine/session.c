@@ -4,6 +4,7 @@
 #include "engine/statement.h"
 #include "micro/table.h"
 #include "target/open.h"
+#include "util/memory.h"
 #include "xray.h"
 
 #include <stdlib.h>
@@ -35,9 +36,7 @@ struct xr_session *xr_session_open(const struct xr_options *options, struct xr_e
 		xr_target_free(target);
 		return NULL;
 	}
-	struct xr_session *session = calloc(1, sizeof *session);
-	if (!session)
-		abort();
+	struct xr_session *session = xr_calloc(1, sizeof *session);
 	session->target = target;
 	session->seed = o->seed;
 	return session;

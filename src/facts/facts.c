@@ -1,6 +1,7 @@
 #include "facts/facts.h"
 
-#include <math.h>
+#include "util/memory.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,18 +19,18 @@ struct xr_description {
 	const char *micro;
 };
 
-/* ---- memory: as everywhere, running out of it aborts ---------------------------------------------------------- */
+/* ---- small helpers ----------------------------------------------------------------------------------------------- */
 
-static void *must(void *p)
+static json_t *must(json_t *json)
 {
-	if (!p)
+	if (!json)
 		abort();
-	return p;
+	return json;
 }
 
 static char *copy(const char *text)
 {
-	return must(strdup(text ? text : ""));
+	return xr_strdup(text ? text : "");
 }
 
 static void set_text(char **field, const char *text)
@@ -53,14 +54,14 @@ static void *grow(void *array, size_t n, size_t *room, size_t size)
 	if (n < *room)
 		return array;
 	*room = *room ? 2 * *room : 64;
-	return must(realloc(array, *room * size));
+	return xr_realloc(array, *room, size);
 }
 
 /* ---- life ---------------------------------------------------------------------------------------------------- */
 
 struct xr_description *xr_description_new(void)
 {
-	struct xr_description *d = must(calloc(1, sizeof *d));
+	struct xr_description *d = xr_calloc(1, sizeof *d);
 	d->fact_index = must(json_object());
 	d->series_index = must(json_object());
 	d->target = must(json_object());
@@ -182,6 +183,11 @@ const char *xr_description_target_text(const struct xr_description *d, const cha
 	return text ? text : "";
 }
 
+double xr_description_target_number(const struct xr_description *d, const char *key)
+{
+	return json_number_value(json_object_get(d->target, key));
+}
+
 /* ---- one fact, as the installed header shows it ------------------------------------------------------------------ */
 
 const char *xr_fact_id(const struct xr_fact *fact)
@@ -235,7 +241,7 @@ static struct xr_fact *place_fact(struct xr_description *d, const char *id)
 		fact->id = kept;
 	} else {
 		d->fact = grow(d->fact, d->n_facts, &d->facts_room, sizeof *d->fact);
-		fact = must(calloc(1, sizeof *fact));
+		fact = xr_calloc(1, sizeof *fact);
 		fact->id = copy(id);
 		if (json_object_set_new(d->fact_index, id, json_integer((json_int_t)d->n_facts)))
 			abort(); /* an id that is not UTF-8: ids are made by the program, and checked by the reader */
@@ -322,7 +328,7 @@ void xr_fact_note(struct xr_fact *fact, const char *reason_format, ...)
 
 void xr_fact_add_series(struct xr_fact *fact, const char *series_id)
 {
-	fact->series = must(realloc(fact->series, (fact->n_series + 1) * sizeof *fact->series));
+	fact->series = xr_realloc(fact->series, fact->n_series + 1, sizeof *fact->series);
 	fact->series[fact->n_series++] = copy(series_id);
 }
 
@@ -347,8 +353,8 @@ void xr_series_put(struct xr_description *d, const char *id, const char *x_name,
 		.x_unit = copy(x_unit),
 		.y_name = copy(y_name),
 		.y_unit = copy(y_unit),
-		.x = must(calloc(n ? n : 1, sizeof *x)),
-		.y = must(calloc(n ? n : 1, sizeof *y)),
+		.x = xr_calloc(n, sizeof *x),
+		.y = xr_calloc(n, sizeof *y),
 		.n = n,
 	};
 	if (n) {
@@ -360,7 +366,7 @@ void xr_series_put(struct xr_description *d, const char *id, const char *x_name,
 		if (json_object_set_new(d->series_index, id, json_integer((json_int_t)d->n_series)))
 			abort();
 		place = (long)d->n_series;
-		d->series[d->n_series++] = must(calloc(1, sizeof made));
+		d->series[d->n_series++] = xr_calloc(1, sizeof made);
 	} else {
 		clear_series(d->series[place]);
 	}

@@ -82,6 +82,7 @@ double xr_description_number(const struct xr_description *d, const char *id, dou
 json_t *xr_description_target(struct xr_description *d);
 const json_t *xr_description_target_const(const struct xr_description *d);
 const char *xr_description_target_text(const struct xr_description *d, const char *key); /* "" when it is no text */
+double xr_description_target_number(const struct xr_description *d, const char *key); /* 0 when it is no number */
 
 /* Facts put from now on belong to this micro-benchmark (a static text; NULL: to none). For the engine. */
 void xr_description_set_micro(struct xr_description *d, const char *micro);

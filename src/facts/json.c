@@ -5,6 +5,8 @@
  */
 #include "facts/facts.h"
 
+#include "util/memory.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -279,7 +281,7 @@ static int fact_from_json(struct xr_description *d, const char *id, const json_t
 		xr_fact_claim(fact, json_deep_copy(claimed));
 	if (*micro) {
 		free(fact->micro);
-		fact->micro = strdup(micro);
+		fact->micro = xr_strdup(micro);
 	}
 	return series_list(fact, json_object_get(json, "series"), err);
 }
@@ -290,9 +292,7 @@ static double *axis_values(const json_t *axis, size_t *n)
 	if (!json_is_array(list) || !text_member(axis, "name") || !text_member(axis, "unit"))
 		return NULL;
 	*n = json_array_size(list);
-	double *values = calloc(*n ? *n : 1, sizeof *values);
-	if (!values)
-		abort();
+	double *values = xr_calloc(*n, sizeof *values);
 	for (size_t i = 0; i < *n; i++) {
 		const json_t *one = json_array_get(list, i);
 		if (!json_is_number(one) && !json_is_null(one)) {
@@ -383,19 +383,15 @@ struct xr_description *xr_description_parse(const char *text, size_t bytes, cons
 static char *slurp(FILE *in, size_t *bytes)
 {
 	size_t room = 1 << 16;
-	char *text = malloc(room);
+	char *text = xr_calloc(room, 1);
 	*bytes = 0;
-	while (text) {
+	for (;;) {
 		*bytes += fread(text + *bytes, 1, room - *bytes, in);
 		if (*bytes < room || room >= FILE_MAX_BYTES)
 			return text;
 		room *= 2;
-		char *more = realloc(text, room);
-		if (!more)
-			free(text);
-		text = more;
+		text = xr_realloc(text, room, 1);
 	}
-	abort();
 }
 
 struct xr_description *xr_description_read(const char *path, struct xr_error *err)

@@ -16,9 +16,9 @@ struct xr_style {
 
 /* Everything, as tables. verbose: also how each fact was found, and how sure it is. */
 void xr_report_terminal(FILE *out, const struct xr_description *d, const struct xr_style *style, bool verbose);
-/* Only facts under these selectors. */
+/* Only facts under these selectors, and those of micro-benchmarks named by them. */
 void xr_report_facts(FILE *out, const struct xr_description *d, const struct xr_style *style, const char *const *select,
-                     size_t n_select);
+                     size_t n_select, bool verbose);
 
 /* A C header, C89 and C++: #define PREFIX_HAS_… and PREFIX_… for each fact. -1: the prefix is no C name. */
 int xr_report_header(FILE *out, const struct xr_description *d, const char *prefix, struct xr_error *err);

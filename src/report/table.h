@@ -1,0 +1,22 @@
+/* Tables of text: columns as wide as they need, empty ones left out, broken into parts that fit the width. */
+#ifndef XR_REPORT_TABLE_H
+#define XR_REPORT_TABLE_H
+
+#include "report/report.h"
+#include "util/arena.h"
+
+struct xr_table {
+	struct xr_arena *arena;
+	size_t columns, rows, room;
+	const char **heading;     /* columns of them; the first names the rows */
+	const char **cell;        /* rows × columns; NULL or "": empty */
+};
+
+void xr_table_init(struct xr_table *table, struct xr_arena *arena, const char *const *heading, size_t columns);
+size_t xr_table_add(struct xr_table *table, const char *name); /* a row; returns its number */
+void xr_table_set(struct xr_table *table, size_t row, size_t column, const char *text);
+void xr_table_print(const struct xr_table *table, FILE *out, const struct xr_style *style);
+
+size_t xr_text_columns(const char *text); /* as wide as it prints: UTF-8 characters */
+
+#endif

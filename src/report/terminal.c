@@ -1,0 +1,389 @@
+/* The report on the terminal.
+ *
+ * A section takes the facts it knows how to lay out; what no section took is listed as it is, so that a new fact shows up
+ * without an edit here. Facts that are not ok come last, grouped by reason.
+ */
+#include "report/report.h"
+#include "report/table.h"
+#include "report/value.h"
+
+#include <string.h>
+
+struct page {
+	FILE *out;
+	const struct xr_description *d;
+	const struct xr_style *style;
+	struct xr_arena *arena;
+	bool verbose;
+	bool *taken;              /* by place in the description: shown, or not to be shown */
+};
+
+static const char *paint(const struct page *page, const char *code)
+{
+	return page->style->colour ? code : "";
+}
+
+static void heading(const struct page *page, const char *title, const char *beside)
+{
+	fprintf(page->out, "\n%s%s%s", paint(page, "\033[1m"), title, paint(page, "\033[0m"));
+	if (*beside)
+		fprintf(page->out, "%s %s%s", paint(page, "\033[2m"), beside, paint(page, "\033[0m"));
+	fputc('\n', page->out);
+}
+
+/* A fact worth showing in place: ok or doubtful, not yet taken. */
+static bool open_fact(const struct page *page, size_t i)
+{
+	return !page->taken[i] && xr_description_at(page->d, i)->value;
+}
+
+static long index_of(const struct page *page, const char *id)
+{
+	for (size_t i = 0; i < xr_description_count(page->d); i++)
+		if (!strcmp(xr_description_at(page->d, i)->id, id))
+			return (long)i;
+	return -1;
+}
+
+/* The words for the fact of this id; it counts as shown. "" when there is none. */
+static const char *take(struct page *page, const char *id)
+{
+	const struct xr_fact *fact = xr_description_fact(page->d, id);
+	if (!fact || !fact->value)
+		return "";
+	long i = index_of(page, id);
+	if (page->taken[i])
+		return "";
+	page->taken[i] = true;
+	const char *words = xr_fact_words(page->arena, fact);
+	if (!json_is_number(fact->claimed) || xr_values_agree(fact->value, fact->claimed, fact->unit, fact->id))
+		return words;
+	return xr_arena_printf(page->arena, "%s (OS: %s)", words, xr_value_words(page->arena, fact->claimed, fact->unit));
+}
+
+/* The n-th dotted word of an id, n from 0; "" when it has fewer. */
+static const char *word_of(struct xr_arena *arena, const char *id, int n)
+{
+	while (n-- > 0) {
+		id = strchr(id, '.');
+		if (!id)
+			return "";
+		id++;
+	}
+	return xr_arena_printf(arena, "%.*s", (int)strcspn(id, "."), id);
+}
+
+/* Different n-th words of open facts under the selector, in order of appearance. */
+static size_t words_under(struct page *page, const char *sel, int n, const char **words, size_t max)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < xr_description_count(page->d); i++) {
+		const char *id = xr_description_at(page->d, i)->id;
+		if (!open_fact(page, i) || !xr_id_matches(id, sel))
+			continue;
+		const char *word = word_of(page->arena, id, n);
+		size_t seen = 0;
+		while (seen < count && strcmp(words[seen], word))
+			seen++;
+		if (seen == count && count < max)
+			words[count++] = word;
+	}
+	return count;
+}
+
+/* ---- the top --------------------------------------------------------------------------------------------------------- */
+
+static void top_part(const struct page *page, bool *first, const char *text, const char *unit)
+{
+	if (!*text)
+		return;
+	fprintf(page->out, "%s%s%s", *first ? "" : page->style->unicode ? " · " : ", ", xr_safe_text(page->arena, text), unit);
+	*first = false;
+}
+
+static void print_top(const struct page *page)
+{
+	const struct xr_description *d = page->d;
+	const char *name = xr_description_target_text(d, "name"), *cpu = xr_description_target_text(d, "cpu");
+	bool first = true;
+	fprintf(page->out, "%sX-Ray of %s%s\n", paint(page, "\033[1m"),
+	        xr_safe_text(page->arena, *cpu ? cpu : *name ? name : "a machine"), paint(page, "\033[0m"));
+	fputs(paint(page, "\033[2m"), page->out);
+	if (*cpu)
+		top_part(page, &first, name, "");
+	top_part(page, &first, xr_description_target_text(d, "os"), "");
+	top_part(page, &first,
+	         xr_arena_printf(page->arena, "%s %s", xr_description_target_text(d, "compiler"),
+	                         xr_description_target_text(d, "cflags")),
+	         "");
+	top_part(page, &first, xr_description_target_text(d, "date"), "");
+	if (xr_description_target_number(d, "seconds") > 0)
+		top_part(page, &first, xr_arena_printf(page->arena, "%.1f", xr_description_target_number(d, "seconds")), " s");
+	if (json_is_true(json_object_get(xr_description_target_const(d), "quick")))
+		top_part(page, &first, "quick", "");
+	fprintf(page->out, "%s\n", paint(page, "\033[0m"));
+}
+
+/* ---- tables: one row per second word, one column per kind of fact ---------------------------------------------------- */
+
+struct column {
+	const char *suffix, *heading;
+};
+
+struct grid {
+	const char *title, *beside, *family;
+	const struct column *column; /* ended by a NULL suffix */
+};
+
+static const struct column cache_columns[] = {
+	{"capacity", "size"},       {"ways", "ways"},           {"line", "line"},           {"latency", "latency"},
+	{"policy", "policy"},       {"shared_by", "cores"},     {"inclusion", "inclusion"}, {"index", "index"},
+	{"unified", "unified"},     {"write_allocate", "allocates"}, {"write_back", "writes back"}, {"bandwidth.read", "read"},
+	{"bandwidth.write", "write"}, {"bandwidth.copy", "copy"}, {NULL, NULL},
+};
+static const struct column tlb_columns[] = {
+	{"entries", "entries"}, {"ways", "ways"}, {"penalty", "penalty"}, {"page", "page"}, {"reach", "reach"}, {NULL, NULL},
+};
+static const struct column bandwidth_columns[] = {{"one", "one core"}, {"all", "all cores"}, {NULL, NULL}};
+
+static const struct grid grids[] = {
+	{"Caches", "latency in cycles", "cache", cache_columns},
+	{"TLBs", "penalty in cycles", "tlb", tlb_columns},
+	{"Memory bandwidth", "", "memory.bandwidth", bandwidth_columns},
+};
+
+static int dots(const char *text)
+{
+	int n = 0;
+	for (; *text; text++)
+		n += *text == '.';
+	return n;
+}
+
+enum { COLUMNS_MAX = 24, ROWS_MAX = 64 };
+
+static void print_grid(struct page *page, const struct grid *grid)
+{
+	const char *names[ROWS_MAX], *headings[COLUMNS_MAX] = {""};
+	struct xr_table table;
+	size_t columns = 0, filled = 0;
+	int row_word = dots(grid->family) + 1;
+	size_t rows = words_under(page, grid->family, row_word, names, ROWS_MAX);
+	for (; grid->column[columns].suffix; columns++)
+		headings[columns + 1] = grid->column[columns].heading;
+	xr_table_init(&table, page->arena, headings, columns + 1);
+	for (size_t r = 0; r < rows; r++) {
+		const char *cell[COLUMNS_MAX];
+		size_t cells = 0;
+		for (size_t c = 0; c < columns; c++) {
+			cell[c] = take(page, xr_arena_printf(page->arena, "%s.%s.%s", grid->family, names[r],
+			                                     grid->column[c].suffix));
+			cells += *cell[c] != 0;
+		}
+		if (!cells)
+			continue;
+		size_t row = xr_table_add(&table, names[r]);
+		for (size_t c = 0; c < columns; c++)
+			xr_table_set(&table, row, c + 1, cell[c]);
+		filled += cells;
+	}
+	if (!filled)
+		return;
+	heading(page, grid->title, grid->beside);
+	xr_table_print(&table, page->out, page->style);
+}
+
+/* ---- operations: rows are operations, columns types, cells "latency / throughput" ------------------------------------- */
+
+static void print_operations(struct page *page)
+{
+	const char *ops[ROWS_MAX], *types[COLUMNS_MAX + 1];
+	struct xr_table table;
+	size_t n_ops = words_under(page, "op", 1, ops, ROWS_MAX);
+	size_t n_types = words_under(page, "op", 2, types + 1, COLUMNS_MAX);
+	if (!n_ops)
+		return;
+	types[0] = "";
+	xr_table_init(&table, page->arena, types, n_types + 1);
+	for (size_t o = 0; o < n_ops; o++) {
+		size_t row = xr_table_add(&table, ops[o]);
+		for (size_t t = 1; t <= n_types; t++) {
+			const char *stem = xr_arena_printf(page->arena, "op.%s.%s", ops[o], types[t]);
+			const char *latency = take(page, xr_arena_printf(page->arena, "%s.latency", stem));
+			const char *throughput = take(page, xr_arena_printf(page->arena, "%s.throughput", stem));
+			take(page, xr_arena_printf(page->arena, "%s.in_flight", stem)); /* their ratio */
+			if (*latency || *throughput)
+				xr_table_set(&table, row, t,
+				             xr_arena_printf(page->arena, "%s / %s", *latency ? latency : "-",
+				                             *throughput ? throughput : "-"));
+		}
+	}
+	heading(page, "Operations", "latency / throughput, cycles");
+	xr_table_print(&table, page->out, page->style);
+}
+
+/* ---- lists ------------------------------------------------------------------------------------------------------------- */
+
+struct list {
+	const char *title;
+	const char *family[8];
+};
+
+static const struct list lists[] = {
+	{"Clock", {"cpu", "timer"}},
+	{"Core", {"registers", "isa", "branch", "core", "code", "load", "store"}},
+	{"Units", {"units"}},
+	{"Memory", {"cache", "memory", "prefetch", "tlb"}},
+	{"Cores and OS", {"threads", "sharing", "topology", "comm", "os"}},
+	{"Statement", {"statement"}},
+};
+
+static const char *with_unit(struct page *page, const struct xr_fact *fact, const char *words)
+{
+	bool bare = !strcmp(fact->unit, "cycles") || !strcmp(fact->unit, "lines") || !strcmp(fact->unit, "entries");
+	return bare ? xr_arena_printf(page->arena, "%s %s", words, fact->unit) : words;
+}
+
+static size_t widest_id(const struct page *page, const bool *chosen)
+{
+	size_t widest = 0;
+	for (size_t i = 0; i < xr_description_count(page->d); i++) {
+		size_t n = chosen[i] ? strlen(xr_description_at(page->d, i)->id) : 0;
+		widest = n > widest && n < 40 ? n : widest;
+	}
+	return widest;
+}
+
+static void print_fact(struct page *page, size_t i, size_t width)
+{
+	const struct xr_fact *fact = xr_description_at(page->d, i);
+	const char *words = with_unit(page, fact, take(page, fact->id));
+	page->taken[i] = true;
+	fprintf(page->out, "  %-*s  %s", (int)width, fact->id, words);
+	if (page->verbose)
+		fprintf(page->out, "%s  (%.0f %% sure, %s)%s", paint(page, "\033[2m"), fact->confidence * 100,
+		        xr_safe_text(page->arena, fact->method), paint(page, "\033[0m"));
+	fputc('\n', page->out);
+}
+
+/* Facts under any of the selectors; all open ones when there are none. */
+static void print_list(struct page *page, const char *title, const char *const *select, size_t n_select)
+{
+	size_t n = xr_description_count(page->d), found = 0;
+	bool *chosen = xr_arena_array(page->arena, bool, n + 1);
+	for (size_t i = 0; i < n; i++) {
+		bool fits = n_select == 0;
+		for (size_t s = 0; s < n_select; s++)
+			fits |= xr_id_matches(xr_description_at(page->d, i)->id, select[s]);
+		chosen[i] = fits && open_fact(page, i);
+		found += chosen[i];
+	}
+	if (!found)
+		return;
+	size_t width = widest_id(page, chosen);
+	heading(page, title, "");
+	for (size_t i = 0; i < n; i++)
+		if (chosen[i])
+			print_fact(page, i, width);
+}
+
+static void print_one_list(struct page *page, const struct list *list)
+{
+	size_t n = 0;
+	while (n < sizeof list->family / sizeof *list->family && list->family[n])
+		n++;
+	print_list(page, list->title, list->family, n);
+}
+
+/* ---- what is to be said about them --------------------------------------------------------------------------------------- */
+
+/* Facts of this status that share a reason, in one paragraph each. */
+static void print_reasons(struct page *page, const char *title, enum xr_status status, const char *colour, bool *said)
+{
+	size_t n = xr_description_count(page->d);
+	bool titled = false;
+	for (size_t i = 0; i < n; i++) {
+		const struct xr_fact *fact = xr_description_at(page->d, i);
+		if (said[i] || fact->status != status || !fact->reason)
+			continue;
+		if (!titled)
+			heading(page, title, "");
+		titled = true;
+		fprintf(page->out, "  %s%s%s\n    ", paint(page, colour), xr_safe_text(page->arena, fact->reason),
+		        paint(page, "\033[0m"));
+		size_t column = 4, width = page->style->width > 40 ? (size_t)page->style->width : 100;
+		for (size_t j = i; j < n; j++) {
+			const struct xr_fact *other = xr_description_at(page->d, j);
+			if (said[j] || other->status != status || !other->reason || strcmp(other->reason, fact->reason))
+				continue;
+			said[j] = true;
+			if (column + strlen(other->id) + 1 > width && column > 4) {
+				fputs("\n    ", page->out);
+				column = 4;
+			}
+			column += (size_t)fprintf(page->out, "%s%s", column > 4 ? " " : "", other->id);
+		}
+		fputc('\n', page->out);
+	}
+}
+
+static void print_all_reasons(struct page *page, bool *said)
+{
+	print_reasons(page, "Notes", XR_OK, "", said);
+	print_reasons(page, "In doubt (marked ?)", XR_UNRELIABLE, "\033[33m", said);
+	print_reasons(page, "Not there, or not to be measured here", XR_UNSUPPORTED, "", said);
+	print_reasons(page, "Failed", XR_FAILED, "\033[31m", said);
+}
+
+static struct page page_of(FILE *out, const struct xr_description *d, const struct xr_style *style,
+                           struct xr_arena *arena, bool verbose)
+{
+	return (struct page){
+		.out = out,
+		.d = d,
+		.style = style,
+		.arena = arena,
+		.verbose = verbose,
+		.taken = xr_arena_array(arena, bool, xr_description_count(d) + 1),
+	};
+}
+
+void xr_report_terminal(FILE *out, const struct xr_description *d, const struct xr_style *style, bool verbose)
+{
+	struct xr_arena arena = {0};
+	struct page page = page_of(out, d, style, &arena, verbose);
+	print_top(&page);
+	print_one_list(&page, &lists[0]);
+	if (!verbose) {
+		print_operations(&page);
+		for (size_t i = 0; i < sizeof grids / sizeof *grids; i++)
+			print_grid(&page, &grids[i]);
+	}
+	for (size_t i = 1; i < sizeof lists / sizeof *lists; i++)
+		print_one_list(&page, &lists[i]);
+	print_list(&page, "Others", NULL, 0);
+	print_all_reasons(&page, xr_arena_array(&arena, bool, xr_description_count(d) + 1));
+	xr_arena_release(&arena);
+}
+
+void xr_report_facts(FILE *out, const struct xr_description *d, const struct xr_style *style, const char *const *select,
+                     size_t n_select, bool verbose)
+{
+	struct xr_arena arena = {0};
+	struct page page = page_of(out, d, style, &arena, verbose);
+	size_t n = xr_description_count(d);
+	bool *chosen = xr_arena_array(&arena, bool, n + 1), *said = xr_arena_array(&arena, bool, n + 1);
+	for (size_t i = 0; i < n; i++) {
+		const struct xr_fact *fact = xr_description_at(d, i);
+		for (size_t s = 0; s < n_select; s++)
+			chosen[i] |= xr_id_matches(fact->id, select[s]) || (fact->micro && !strcmp(fact->micro, select[s]));
+		said[i] = !chosen[i];
+		chosen[i] &= fact->value != NULL;
+	}
+	size_t width = widest_id(&page, chosen);
+	for (size_t i = 0; i < n; i++)
+		if (chosen[i])
+			print_fact(&page, i, width);
+	print_all_reasons(&page, said);
+	xr_arena_release(&arena);
+}

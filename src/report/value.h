@@ -1,0 +1,17 @@
+/* Values as people write them: 48 KiB, 3.49 GHz, yes. Text from files is made safe for terminals. */
+#ifndef XR_REPORT_VALUE_H
+#define XR_REPORT_VALUE_H
+
+#include "facts/facts.h"
+#include "util/arena.h"
+
+const char *xr_value_words(struct xr_arena *arena, const json_t *value, const char *unit); /* "" when NULL */
+const char *xr_safe_text(struct xr_arena *arena, const char *text); /* control characters become blanks */
+
+/* A fact's value with a `?` behind it when it is in doubt, `~` when its confidence is below 0.9; "" when it has none. */
+const char *xr_fact_words(struct xr_arena *arena, const struct xr_fact *fact);
+
+/* Are two values the same for this unit? Numbers that come from clocks: within the tolerance; others: exactly. */
+bool xr_values_agree(const json_t *a, const json_t *b, const char *unit, const char *id);
+
+#endif
