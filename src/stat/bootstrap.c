@@ -13,8 +13,8 @@ static void resample(const double *x, size_t n, struct xr_rng *rng, double *out)
 		out[i] = x[xr_rng_below(rng, n)];
 }
 
-double xr_bootstrap_share(const double *const *sample, size_t n, size_t m, int times, uint64_t seed, xr_decide_fn *decide,
-                          void *self, double *value)
+double xr_bootstrap_share(const double *const *sample, size_t n, size_t m, int times, uint64_t seed,
+                          xr_decide_fn *decide, void *self, double *value)
 {
 	struct xr_rng rng = {seed};
 	size_t rounds = times > 0 ? (size_t)times : 0;
@@ -40,8 +40,8 @@ double xr_bootstrap_share(const double *const *sample, size_t n, size_t m, int t
 	return share;
 }
 
-void xr_bootstrap_interval(const double *x, size_t n, int times, uint64_t seed, double (*statistic)(const double *, size_t),
-                           double level, double *lo, double *hi)
+void xr_bootstrap_interval(const double *x, size_t n, int times, uint64_t seed,
+                           double (*statistic)(const double *, size_t), double level, double *lo, double *hi)
 {
 	struct xr_rng rng = {seed};
 	size_t rounds = n && times > 0 ? (size_t)times : 0;

@@ -112,8 +112,8 @@ static size_t merge_near(const double *y, size_t *ends, double *levels, size_t c
 }
 
 /* Fits on `scaled`, merges and reports levels of y. */
-static size_t fit(const double *scaled, const double *y, size_t n, double penalty, double merge, size_t max, size_t *ends,
-                  double *levels)
+static size_t fit(const double *scaled, const double *y, size_t n, double penalty, double merge, size_t max,
+                  size_t *ends, double *levels)
 {
 	if (max > n)
 		max = n;
@@ -142,7 +142,8 @@ size_t xr_segments(const double *y, size_t n, double penalty, double merge, size
 	return fit(y, y, n, penalty, merge, max, ends, levels);
 }
 
-size_t xr_segments_log(const double *y, size_t n, double penalty, double merge, size_t max, size_t *ends, double *levels)
+size_t xr_segments_log(const double *y, size_t n, double penalty, double merge, size_t max, size_t *ends,
+                       double *levels)
 {
 	struct xr_scratch logs;
 

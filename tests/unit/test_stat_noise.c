@@ -158,8 +158,8 @@ static void single_step_rather_says_nothing_than_something_wrong(void **state)
 			right += found == step;
 			wrong += found >= 0 && found != step;
 		}
-		print_message("%4.2fx, %zu. of %zu, single step: right %d, wrong %d, silent %d\n", row[r].ratio, row[r].k,
-		              row[r].m, right, wrong, TRIALS - right - wrong);
+		print_message("%4.2fx, %zu. of %zu, single step: right %d, wrong %d, silent %d\n", row[r].ratio,
+		              row[r].k, row[r].m, right, wrong, TRIALS - right - wrong);
 		assert_true(wrong <= TRIALS / 10);
 	}
 }

@@ -147,8 +147,8 @@ static void bimodal_tells_two_peaks_from_wide_ones_and_from_tails(void **state)
 			x[i] = i % 12 ? (i % 2 ? 10 : 16) * (1 + 0.01 * normal(&rng)) : 10 + 60 * xr_rng_unit(&rng);
 		stray += xr_bimodal(x, N, 0.25, &fast, &slow) && fabs(fast - 10) < 0.3 && fabs(slow - 16) < 1;
 	}
-	print_message("bimodal of 500: two peaks %d, with strays %d; even %d, bell %d, one peak with a tail %d\n", two, stray,
-	              even, bell, tail);
+	print_message("bimodal of 500: two peaks %d, with strays %d; even %d, bell %d, one peak with a tail %d\n", two,
+	              stray, even, bell, tail);
 	assert_true(two >= 498 && stray >= 480);
 	assert_true(even <= 15 && bell <= 5 && tail <= 50);
 }
