@@ -1,0 +1,152 @@
+/* A machine whose every answer is known: what a machine file says, as data.
+ *
+ * The file format is the manual page docs/machines.md. A struct xr_machine owns nothing and points nowhere outside
+ * itself, so it can be copied by assignment; tests change a field and go on.
+ */
+#ifndef XR_TARGET_MODEL_MACHINE_H
+#define XR_TARGET_MODEL_MACHINE_H
+
+#include "nano/ops.h"
+#include "util/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum {
+	XR_MACHINE_NAME = 48,
+	XR_MACHINE_UNITS = 16,
+	XR_MACHINE_CACHES = 8,
+	XR_MACHINE_TLBS = 6,
+	XR_MACHINE_CORES = 1024,
+};
+
+enum xr_holds { XR_HOLDS_DATA = 1, XR_HOLDS_CODE = 2, XR_HOLDS_BOTH = 3 };
+enum xr_policy { XR_LRU, XR_PLRU, XR_NRU, XR_FIFO, XR_RANDOM, XR_SRRIP, XR_N_POLICIES };
+enum xr_inclusion { XR_INCLUSION_NONE, XR_INCLUSIVE, XR_EXCLUSIVE };
+enum xr_index { XR_VIRTUAL, XR_PHYSICAL };
+enum xr_placement { XR_PLACE_RANDOM, XR_PLACE_CONTIGUOUS };
+
+extern const char *const xr_policy_names[];    /* by enum xr_policy; NULL ends */
+extern const char *const xr_inclusion_names[]; /* by enum xr_inclusion; NULL ends */
+
+struct xr_machine_unit {
+	char name[16];
+	int count;
+};
+
+struct xr_machine_op {
+	bool there;
+	double latency, busy;
+	char unit_name[16]; /* "": the default for the operation */
+	int unit;           /* index into units */
+	int line;           /* of its section in the file; 0: not from a file */
+};
+
+struct xr_machine_cache {
+	char name[16];
+	int holds;           /* enum xr_holds, as the next ones: int, for the table of keys */
+	uint64_t capacity, line_bytes;
+	uint64_t ways;       /* 0: full */
+	double latency;
+	int policy, write_allocate, write_back, index, inclusion, hash;
+	int shared_by;
+	int line;
+};
+
+struct xr_machine_tlb {
+	char name[16];
+	int holds;
+	uint64_t entries, ways; /* ways 0: full */
+	double penalty;
+	int policy;
+	int line;
+};
+
+enum { XR_CLASS_INT, XR_CLASS_FP, XR_N_CLASSES };
+
+struct xr_machine {
+	char name[XR_MACHINE_NAME];
+
+	double mhz;
+	int width;
+	struct xr_machine_unit unit[XR_MACHINE_UNITS];
+	int n_units;
+	double timer_ns, timer_cost_ns;
+
+	int registers_int, registers_fp, registers_vector;
+	int vector_bytes;
+	double spill_cycles;
+
+	struct xr_machine_op class_op[XR_N_OPS][XR_N_CLASSES];
+	struct xr_machine_op type_op[XR_N_OPS][XR_N_TYPES];
+	int fma_said[XR_N_SCALARS], fma[XR_N_SCALARS]; /* [fma] says something about the type, and what */
+	double emulated[XR_N_SCALARS];                 /* cycles; 0: not emulated */
+
+	struct xr_machine_cache cache[XR_MACHINE_CACHES];
+	int n_caches;
+	struct xr_machine_tlb tlb[XR_MACHINE_TLBS];
+	int n_tlbs;
+
+	double memory_latency, bandwidth_gbs;
+	int parallelism;
+	uint64_t memory_bytes;
+
+	uint64_t page_bytes, huge_bytes; /* 0: none */
+	int placement, resizing;
+	double resizing_ms;
+
+	int prefetch_adjacent, prefetch_stride, prefetch_stream;
+	int prefetch_distance;
+
+	int cores, smt, nodes;
+	uint32_t shared_units; /* bit per unit */
+	char shared_names[128];
+	double near_ns, far_ns;
+
+	double timeslice_ms, switch_us;
+	double mispredict;
+	int counters;
+
+	/* noise */
+	double jitter, interrupts_hz, interrupt_us, drift;
+	double preempt_hz, preempt_ms;   /* somebody else takes the CPU: so often, so long */
+	double step, step_ms;            /* the clock changes by up to ±step every step_ms or so */
+	double ramp, ramp_ms;            /* starts slower by ramp, comes up over ramp_ms */
+	double low;                      /* share of samples that read impossibly quick (up to 10 %) */
+};
+
+/* Everything at its default: no cache, no TLB, no operation. */
+void xr_machine_init(struct xr_machine *machine);
+
+/* Reads a file, or a text of `bytes` bytes (`name` stands for the file in errors). Errors are "NAME:LINE: reason" with
+ * XR_EXIT_USE. */
+int xr_machine_read(struct xr_machine *machine, const char *path, struct xr_error *err);
+int xr_machine_parse(struct xr_machine *machine, const char *name, const char *text, size_t bytes, struct xr_error *err);
+
+/* Resolves names and checks what single keys cannot: called by the readers, and by who builds a machine by hand. */
+int xr_machine_check(struct xr_machine *machine, const char *name, struct xr_error *err);
+
+/* A legal machine file that reads back as the same machine. */
+void xr_machine_write(const struct xr_machine *machine, FILE *out);
+
+/* The cost of an operation on a type, or NULL when the machine has no such operation. Vectors: the cost of one native
+ * piece (see xr_machine_pieces). FMA only where [fma] or a section allows it. */
+const struct xr_machine_op *xr_machine_op(const struct xr_machine *machine, enum xr_op op, enum xr_type type);
+/* How many native registers a value of this type takes: 1, more when wider than the machine's vectors, 0: the machine
+ * has no such values. */
+int xr_machine_pieces(const struct xr_machine *machine, enum xr_type type);
+int xr_machine_unit(const struct xr_machine *machine, const char *name); /* index or -1 */
+
+uint64_t xr_machine_sets(const struct xr_machine_cache *cache);
+uint64_t xr_machine_ways(const struct xr_machine_cache *cache);   /* full: all lines */
+uint64_t xr_machine_tlb_ways(const struct xr_machine_tlb *tlb);   /* full: all entries */
+
+/* A random machine: the same arguments give the same machine everywhere. */
+enum xr_mix { XR_REALISTIC, XR_UNIFORM, XR_ADVERSARIAL, XR_MIXED };   /* XR_MIXED: 60 / 30 / 10 % by the seed */
+enum xr_noise { XR_QUIET, XR_STANDARD, XR_HOSTILE };
+void xr_machine_random(struct xr_machine *machine, uint64_t seed, enum xr_mix mix, enum xr_noise noise);
+void xr_machine_set_noise(struct xr_machine *machine, uint64_t seed, enum xr_noise noise);
+
+#endif

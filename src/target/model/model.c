@@ -1,0 +1,268 @@
+/* The model target: specifications in, samples out.
+ *
+ * A simulated machine is asked and answers as hardware does. What is exact about it stays inside: prepare() works out
+ * what one operation costs in the steady state, and rounds() lets so much time pass on a noisy clock and looks at it
+ * through a coarse timer.
+ */
+#include "target/model/model.h"
+
+#include "target/open.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct xr_model *model_of(struct xr_target *target)
+{
+	return (struct xr_model *)(void *)target;
+}
+
+void xr_model_refuse(struct xr_model *model, struct xr_reading *out, enum xr_reading_status status, const char *format,
+                     ...)
+{
+	char text[256];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	out->status = status;
+	out->reason = xr_arena_strdup(&model->target.arena, text);
+}
+
+double xr_model_reference(struct xr_model *model)
+{
+	double length = fmax(fmin(model->sample_ns / 4, 5e3), 500 * model->machine.timer_ns);
+	return xr_sim_reference(&model->clock, xr_core_reference(&model->machine), length);
+}
+
+/* The reference is read on both sides; an interrupt in one of them must not count. */
+static double reference_around(double before, double after)
+{
+	return fabs(before - after) <= 0.01 * before ? (before + after) / 2 : fmin(before, after);
+}
+
+void xr_model_prepare_ops(struct xr_model *model, struct xr_job *job, struct xr_reading *out)
+{
+	const struct xr_ops_spec *ops = &job->spec->ops;
+	struct xr_demand demand;
+	char reason[128];
+	if (xr_core_demand(&model->machine, ops, &demand, reason)) {
+		xr_model_refuse(model, out, XR_READ_UNSUPPORTED, "%s", reason);
+		return;
+	}
+	int length = 0, unroll = ops->unroll ? ops->unroll : 64;
+	for (int i = 0; i < ops->n_streams; i++)
+		length += ops->stream[i].share ? ops->stream[i].share : ops->stream[i].n;
+	job->quantum = (unroll + length - 1) / length * length;
+	job->one.cycles = xr_core_cycles(&model->machine, &demand);
+	out->look = (struct xr_look){true, demand.insns, demand.stack_refs, demand.calls};
+}
+
+/* Looks at the clock back to back. One observation: the cost of a look, from as many as a coarse clock needs. */
+static void sample_clock(struct xr_model *model, struct xr_job *job, struct xr_raw_list *list)
+{
+	struct xr_sim_clock *clock = &model->clock;
+	double looks = fmax(64, ceil(20 * model->machine.timer_ns / fmax(model->machine.timer_cost_ns, 0.01)));
+	(void)job;
+	clock->now_ns += model->machine.timer_ns * xr_rng_unit(&clock->rng);
+	double start = xr_sim_look(clock);
+	struct xr_sim_work work = {.ns = (looks - 1) * model->machine.timer_cost_ns};
+	struct xr_raw raw = {.long_ops = 1};
+	xr_sim_run(clock, &work, &raw.hit);
+	raw.long_ns = (xr_sim_look(clock) - start) / looks;
+	raw.ref_ns = xr_model_reference(model);
+	xr_raw_add(list, raw);
+}
+
+static int ascending(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+/* As the agent finds it: a coarse clock stands still and jumps, then the smallest jump; a fine one advances with every
+ * look, by a little more or less, then the smallest difference between two advances. */
+static double find_granule(struct xr_sim_clock *clock)
+{
+	enum { LOOKS = 2000 };
+	double delta[LOOKS], last = xr_sim_look(clock), cost = fmax(clock->machine->timer_cost_ns, 0.1);
+	double patience = clock->now_ns + 1e9;
+	bool stood = false;
+	int n = 0;
+	while (n < LOOKS && clock->now_ns < patience && !(stood && n >= 20)) {
+		if (stood && clock->machine->timer_ns > 10 * cost) /* nobody would notice that these looks are skipped */
+			clock->now_ns = fmax(clock->now_ns, last + clock->machine->timer_ns - 2 * cost);
+		clock->now_ns += cost * 0.3 * xr_rng_unit(&clock->rng);
+		double now = xr_sim_look(clock);
+		stood |= !(now > last);
+		if (now > last)
+			delta[n++] = now - last;
+		last = now;
+	}
+	if (!n)
+		return 1e9;
+	qsort(delta, (size_t)n, sizeof *delta, ascending);
+	double least = delta[0];
+	for (int i = 1; i < n && !stood; i++)
+		if (delta[i] - delta[i - 1] > 1e-4 && delta[i] - delta[i - 1] < least)
+			least = delta[i] - delta[i - 1];
+	return least;
+}
+
+static void prepare_clock(struct xr_model *model, struct xr_job *job, struct xr_reading *out)
+{
+	out->granule_ns = find_granule(&model->clock);
+	job->sample = sample_clock;
+}
+
+static void prepare_job(struct xr_model *model, struct xr_job *job, struct xr_reading *out)
+{
+	job->quantum = 1;
+	switch (job->spec->kind) {
+	case XR_CLOCK:
+		prepare_clock(model, job, out);
+		break;
+	case XR_OPS:
+		xr_model_prepare_ops(model, job, out);
+		break;
+	case XR_CHAIN:
+		xr_model_prepare_chain(model, job, out);
+		break;
+	case XR_WALK:
+		xr_model_prepare_walk(model, job, out);
+		break;
+	case XR_TEAM:
+		xr_model_prepare_team(model, job, out);
+		break;
+	}
+	if (out->status != XR_READ_OK || job->sample)
+		return;
+	double one_ns = job->one.cycles / (model->machine.mhz * 1e-3) + job->one.ns;
+	double turns = fmax(2, ceil(model->sample_ns / (one_ns * job->quantum)));
+	job->long_ops = turns * job->quantum;
+	job->short_ops = fmax(1, floor(turns / 4)) * job->quantum;
+}
+
+static void done(struct xr_target *target)
+{
+	struct xr_model *model = model_of(target);
+	for (size_t i = 0; i < model->n_jobs; i++)
+		if (model->job[i].own_free)
+			model->job[i].own_free(model->job[i].own);
+	free(model->job);
+	model->job = NULL;
+	model->n_jobs = 0;
+}
+
+static int prepare(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
+                   struct xr_reading *out, struct xr_error *err)
+{
+	struct xr_model *model = model_of(target);
+	done(target);
+	model->sample_ns = effort && effort->sample_ns > 0 ? effort->sample_ns : xr_sim_sample_ns(&model->machine);
+	model->job = calloc(n ? n : 1, sizeof *model->job);
+	if (!model->job)
+		return xr_fail(err, XR_EXIT_TARGET, "out of memory for %zu specifications", n);
+	model->n_jobs = n;
+	for (size_t i = 0; i < n; i++) {
+		model->job[i].spec = &specs[i];
+		prepare_job(model, &model->job[i], &out[i]);
+	}
+	return 0;
+}
+
+static struct xr_sim_work times(struct xr_sim_work one, double ops)
+{
+	one.cycles *= ops;
+	one.ns *= ops;
+	return one;
+}
+
+static void sample_lengths(struct xr_model *model, struct xr_job *job, struct xr_raw_list *list)
+{
+	struct xr_raw raw = {.long_ops = job->long_ops, .short_ops = job->short_ops};
+	struct xr_sim_work longer = times(job->one, job->long_ops), shorter = times(job->one, job->short_ops);
+	double before = xr_model_reference(model);
+	raw.short_ns = xr_sim_time(&model->clock, &shorter, &raw.hit);
+	raw.long_ns = xr_sim_time(&model->clock, &longer, &raw.hit);
+	raw.ref_ns = reference_around(before, xr_model_reference(model));
+	xr_raw_add(list, raw);
+}
+
+static int rounds(struct xr_target *target, const size_t *idx, size_t k, int n_rounds, struct xr_raw_list *lists,
+                  struct xr_reading *out, struct xr_error *err)
+{
+	struct xr_model *model = model_of(target);
+	(void)err;
+	for (int r = 0; r < n_rounds; r++)
+		for (size_t j = 0; j < k; j++) {
+			struct xr_job *job = &model->job[idx[j]];
+			if (out[idx[j]].status == XR_READ_OK)
+				(job->sample ? job->sample : sample_lengths)(model, job, &lists[idx[j]]);
+		}
+	return 0;
+}
+
+static void model_free(struct xr_target *target)
+{
+	struct xr_model *model = model_of(target);
+	done(target);
+	free(model->cpu_ids);
+	xr_target_deinit(target);
+	free(model);
+}
+
+static const struct xr_backend backend = {prepare, rounds, done, model_free};
+
+static void describe(struct xr_model *model)
+{
+	struct xr_target_info *info = &model->target.info;
+	const struct xr_machine *m = &model->machine;
+	int n = m->cores * m->smt;
+	model->cpu_ids = malloc((size_t)n * sizeof *model->cpu_ids);
+	if (!model->cpu_ids)
+		abort();
+	for (int i = 0; i < n; i++)
+		model->cpu_ids[i] = i;
+	*info = (struct xr_target_info){
+		.kind = "simulated",
+		.name = m->name,
+		.cpu = m->name,
+		.compiler = "model",
+		.cflags = "",
+		.os = "none",
+		.cpu_ids = model->cpu_ids,
+		.n_cpus = n,
+		.can_pin = true,
+		.memory_bytes = m->memory_bytes,
+		.page_bytes = m->page_bytes,
+		.has_flavour = {true, true},
+		.counters = m->counters,
+		.kinds = 1u << XR_CLOCK | 1u << XR_OPS,
+	};
+}
+
+struct xr_target *xr_model_open_machine(const struct xr_machine *machine, uint64_t seed)
+{
+	struct xr_model *model = calloc(1, sizeof *model);
+	if (!model)
+		abort();
+	xr_target_init(&model->target, &backend);
+	model->machine = *machine;
+	model->seed = seed;
+	model->rng.state = seed ^ UINT64_C(0x6d6f64656c);
+	xr_sim_init(&model->clock, &model->machine, seed);
+	model->sample_ns = xr_sim_sample_ns(&model->machine);
+	describe(model);
+	return &model->target;
+}
+
+struct xr_target *xr_model_open(const char *path, uint64_t seed, struct xr_error *err)
+{
+	struct xr_machine machine;
+	if (xr_machine_read(&machine, path, err))
+		return NULL;
+	return xr_model_open_machine(&machine, seed);
+}

@@ -1,0 +1,51 @@
+/* The model target from inside: what its files share. */
+#ifndef XR_TARGET_MODEL_MODEL_H
+#define XR_TARGET_MODEL_MODEL_H
+
+#include "target/backend.h"
+#include "target/model/clock.h"
+#include "target/model/core.h"
+#include "target/model/machine.h"
+
+struct xr_model;
+
+/* A specification made ready. */
+struct xr_job {
+	const struct xr_spec *spec;
+	struct xr_sim_work one;        /* one operation, access, block … */
+	double quantum;            /* operations come in multiples of this (a body of statements) */
+	double long_ops, short_ops;
+	/* Gives one sample its own way (scripts, clocks, slices); NULL: two lengths of `one`. */
+	void (*sample)(struct xr_model *model, struct xr_job *job, struct xr_raw_list *list);
+	void *own;                 /* of that function; malloc'ed, freed with the batch */
+	void (*own_free)(void *own);
+};
+
+struct xr_model {
+	struct xr_target target;
+	struct xr_machine machine;
+	struct xr_sim_clock clock;
+	struct xr_rng rng;         /* of everything that is not time: pages, replacement */
+	uint64_t seed;
+	struct xr_mem *mem;        /* caches, TLBs, pages */
+	struct xr_job *job;        /* of this batch */
+	size_t n_jobs;
+	double sample_ns;
+	int *cpu_ids;
+};
+
+/* Each sets status, reason and look of the reading, and fills in the job. */
+void xr_model_prepare_ops(struct xr_model *model, struct xr_job *job, struct xr_reading *out);
+void xr_model_prepare_chain(struct xr_model *model, struct xr_job *job, struct xr_reading *out);
+void xr_model_prepare_walk(struct xr_model *model, struct xr_job *job, struct xr_reading *out);
+void xr_model_prepare_team(struct xr_model *model, struct xr_job *job, struct xr_reading *out);
+
+/* Helpers of theirs. */
+void xr_model_refuse(struct xr_model *model, struct xr_reading *out, enum xr_reading_status status, const char *format,
+                     ...) __attribute__((format(printf, 4, 5)));
+double xr_model_reference(struct xr_model *model); /* ns of one reference operation, read now */
+
+/* A target for a machine that is already in memory (tests, random machines). */
+struct xr_target *xr_model_open_machine(const struct xr_machine *machine, uint64_t seed);
+
+#endif
