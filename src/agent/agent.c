@@ -1,0 +1,514 @@
+/* The agent: carries generated nano-benchmarks to the target and times them there.
+ *
+ * It reads lines and answers with lines, so that any pipe will do (a process, a runner in front of it, ssh). Compiled with
+ * XR_BAKED the lines come from a table inside the program, for targets that cannot be talked to.
+ *
+ *   hello                             hello 1 COST_NS GRANULE_NS
+ *   work W ops K | work W chain …     what members of a team do
+ *   spec I clock | ops K | chain … | walk … | team …     (the words of xr_spec_text(); K: index of the generated function)
+ *   ready SAMPLE_NS                   for each spec:  try I   then   ok I CODE_BYTES   or   bad I u|f REASON
+ *   rounds N I I …                    for each sample:  s I LONG_NS LONG_OPS SHORT_NS SHORT_OPS REF_NS HIT;  then  done
+ *                                     a specification that fails now:  bad I f REASON
+ *   clear                             forgets all specifications of this batch; buffers stay
+ *   quit
+ *
+ * `try I` is said before specification I runs for the first time: when the agent dies or falls silent, that one did it.
+ * Nothing is printed while samples are taken.
+ */
+#if !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+#include "chain.h"
+#include "clock.h"
+#include "team.h"
+#include "walk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__unix__) || defined(__APPLE__)
+#include <sys/resource.h>
+#include <unistd.h>
+#endif
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
+extern void (*const xr_nano_table[])(unsigned long reps);
+extern const int xr_nano_body[];
+extern const int xr_nano_count;
+
+enum kind { NOTHING, CLOCK, OPS, CHAIN, WALK, TEAM };
+
+struct spec {
+	enum kind kind;
+	int bad;
+	int nano;
+	struct xr_agent_chain *chain;
+	struct xr_agent_walk *walk;
+	struct xr_agent_team *team;
+	unsigned long reps_long, reps_short;
+};
+
+struct sample {
+	int spec;
+	struct xr_team_sample t; /* the fields of one sample; teams fill the same struct */
+};
+
+static struct spec *specs;
+static int n_specs;
+static struct xr_work *works;
+static int n_works;
+static struct sample *samples;
+static size_t n_samples, room_samples;
+static double sample_ns = 30000;
+static struct xr_team_pool *pool;
+static unsigned long long rng = 88172645463325252ull;
+
+static void die(const char *why)
+{
+	fprintf(stderr, "xray agent: %s\n", why);
+	exit(70);
+}
+
+static void *grown(void *p, size_t bytes)
+{
+	p = realloc(p, bytes ? bytes : 1);
+	if (!p)
+		die("out of memory");
+	return p;
+}
+
+/* ---- the work of a specification ---- */
+
+static double run_ops(void *self, unsigned long reps)
+{
+	int k = *(int *)self;
+	xr_nano_table[k](reps);
+	return (double)reps * xr_nano_body[k];
+}
+
+static double run_work_ops(void *self, unsigned long reps) /* reps: operations */
+{
+	int k = *(int *)self;
+	unsigned long body = (unsigned long)xr_nano_body[k];
+	return run_ops(self, (reps + body - 1) / body);
+}
+
+static double run_work_chain(void *self, unsigned long reps)
+{
+	double timed;
+	return xr_chain_run(self, reps, &timed);
+}
+
+static double run_once(struct spec *s, unsigned long reps, double *timed_ns)
+{
+	switch (s->kind) {
+	case OPS:
+		return run_ops(&s->nano, reps);
+	case CHAIN:
+		return xr_chain_run(s->chain, reps, timed_ns);
+	default:
+		return xr_walk_run(s->walk, reps);
+	}
+}
+
+static int is_script(const struct spec *s)
+{
+	return s->kind == CHAIN && xr_chain_is_script(s->chain);
+}
+
+static double timed_run(struct spec *s, unsigned long reps, double *ops)
+{
+	double start = xr_now_ns(), inside = 0;
+	*ops = run_once(s, reps, &inside);
+	return xr_now_ns() - start;
+}
+
+/* Repetitions by doubling until half the wanted length, then scaled once. */
+static void calibrate(struct spec *s)
+{
+	unsigned long reps = 1, least = 1;
+	double ops, t;
+	if (s->kind == CLOCK || s->kind == TEAM)
+		return;
+	if (s->kind == WALK)
+		least = xr_walk_lap(s->walk);
+	if (s->kind == CHAIN)
+		xr_chain_ready(s->chain);
+	run_once(s, least, &ops); /* the first run pays for faults and cold code */
+	for (;;) {
+		t = timed_run(s, reps, &ops);
+		if (t >= sample_ns / 2 || reps >= (1ul << 30))
+			break;
+		reps *= 2;
+	}
+	double scale = t > 0 ? sample_ns / t : 1;
+	s->reps_long = (unsigned long)((double)reps * (scale < 4 ? scale : 4));
+	if (s->reps_long < 2)
+		s->reps_long = 2;
+	if (is_script(s) && t >= sample_ns)
+		s->reps_long = 1;
+	s->reps_short = s->reps_long / 4 ? s->reps_long / 4 : 1;
+}
+
+/* ---- samples ---- */
+
+static void add_sample(int i, const struct xr_team_sample *t)
+{
+	if (n_samples == room_samples) {
+		room_samples = room_samples ? room_samples * 2 : 1024;
+		samples = grown(samples, room_samples * sizeof *samples);
+	}
+	samples[n_samples].spec = i;
+	samples[n_samples++].t = *t;
+}
+
+static long preemptions(void)
+{
+#if defined(RUSAGE_THREAD)
+	struct rusage u;
+	if (!getrusage(RUSAGE_THREAD, &u))
+		return u.ru_nivcsw;
+#endif
+	return 0;
+}
+
+static void sample_clock(int i)
+{
+	enum { LOOKS = 64 };
+	struct xr_team_sample t = {0};
+	double start = xr_now_ns(), now = start, span = 20 * xr_clock_granule_ns();
+	long looks = 0;
+	while (looks < LOOKS || now - start < span) {
+		now = xr_now_ns();
+		looks++;
+	}
+	t.long_ns = (now - start) / (double)looks;
+	t.long_ops = 1;
+	add_sample(i, &t);
+}
+
+static void sample_team(int i)
+{
+	enum { ROOM = 4096 };
+	static struct xr_team_sample out[ROOM];
+	int n = xr_team_round(specs[i].team, sample_ns, out, ROOM);
+	if (n < 0) {
+		specs[i].bad = 1;
+		printf("bad %d f %s\n", i, xr_team_error(specs[i].team));
+	}
+	for (int k = 0; k < n; k++)
+		add_sample(i, &out[k]);
+}
+
+static void sample_work(int i)
+{
+	struct spec *s = &specs[i];
+	struct xr_team_sample t = {0};
+	if (s->kind == CHAIN)
+		xr_chain_ready(s->chain);
+	long before = preemptions();
+	if (is_script(s)) {
+		t.long_ops = xr_chain_run(s->chain, s->reps_long, &t.long_ns);
+	} else {
+		t.short_ns = timed_run(s, s->reps_short, &t.short_ops);
+		t.long_ns = timed_run(s, s->reps_long, &t.long_ops);
+	}
+	t.hit = preemptions() != before;
+	add_sample(i, &t);
+}
+
+/* Gives the samples since `from` their reference: the mean of before and after; if the two disagree, the clock moved. */
+static void end_group(size_t from, double before, int clock_moved_matters)
+{
+	double after = xr_reference_ns();
+	double diff = after > before ? after - before : before - after;
+	for (size_t k = from; k < n_samples; k++) {
+		if (samples[k].t.ref_ns > 0)
+			continue;
+		samples[k].t.ref_ns = (before + after) / 2;
+		if (clock_moved_matters && diff > 0.01 * before)
+			samples[k].t.hit = 1;
+	}
+}
+
+static void shuffle(int *idx, int k)
+{
+	for (int i = k - 1; i > 0; i--) {
+		rng ^= rng << 13;
+		rng ^= rng >> 7;
+		rng ^= rng << 17;
+		int j = (int)(rng % (unsigned)(i + 1)), swap = idx[i];
+		idx[i] = idx[j];
+		idx[j] = swap;
+	}
+}
+
+static void take_rounds(int rounds, int *idx, int k)
+{
+	n_samples = 0;
+	for (int r = 0; r < rounds; r++) {
+		shuffle(idx, k);
+		for (int j = 0; j < k;) {
+			size_t from = n_samples;
+			double before = xr_reference_ns(), start = xr_now_ns();
+			do {
+				struct spec *s = &specs[idx[j]];
+				if (!s->bad && s->kind == CLOCK)
+					sample_clock(idx[j]);
+				else if (!s->bad && s->kind == TEAM)
+					sample_team(idx[j]);
+				else if (!s->bad)
+					sample_work(idx[j]);
+				j++;
+			} while (j < k && xr_now_ns() - start < 10 * sample_ns);
+			end_group(from, before, 1);
+		}
+	}
+	for (size_t i = 0; i < n_samples; i++) {
+		const struct xr_team_sample *t = &samples[i].t;
+		printf("s %d %.17g %.17g %.17g %.17g %.17g %d\n", samples[i].spec, t->long_ns, t->long_ops, t->short_ns,
+		       t->short_ops, t->ref_ns, t->hit);
+	}
+	printf("done\n");
+	fflush(stdout);
+}
+
+/* ---- lines ---- */
+
+static void forget(void)
+{
+	for (int i = 0; i < n_specs; i++) {
+		xr_team_free(specs[i].team);
+		xr_chain_free(specs[i].chain);
+		xr_walk_free(specs[i].walk);
+	}
+	for (int i = 0; i < n_works; i++) {
+		if (works[i].run == run_work_chain)
+			xr_chain_free(works[i].self);
+		else
+			free(works[i].self);
+	}
+	n_specs = n_works = 0;
+}
+
+static int nano_index(const char *word)
+{
+	int k = atoi(word);
+	if (k < 0 || k >= xr_nano_count)
+		die("no such function");
+	return k;
+}
+
+static void add_work(char **words, int n)
+{
+	char error[256];
+	int i = atoi(words[1]);
+	if (i != n_works)
+		die("work out of order");
+	works = grown(works, (size_t)(n_works + 1) * sizeof *works);
+	if (!strcmp(words[2], "ops")) {
+		int *k = grown(NULL, sizeof *k);
+		*k = nano_index(words[3]);
+		works[i].run = run_work_ops;
+		works[i].self = k;
+	} else {
+		works[i].run = run_work_chain;
+		works[i].self = xr_chain_make(words + 3, n - 3, error, sizeof error);
+		if (works[i].self)
+			xr_chain_ready(works[i].self);
+	}
+	n_works++;
+}
+
+/* 0, or the kind of failure with error filled in: 'u' this target has no such thing, 'f' it failed. */
+static char make_spec(struct spec *s, char **words, int n, char *error, size_t error_size)
+{
+	error[0] = '\0';
+	if (!strcmp(words[0], "clock")) {
+		s->kind = CLOCK;
+		return 0;
+	}
+	if (!strcmp(words[0], "ops")) {
+		s->kind = OPS;
+		s->nano = nano_index(words[1]);
+		return 0;
+	}
+	if (!strcmp(words[0], "chain")) {
+		s->kind = CHAIN;
+		s->chain = xr_chain_make(words + 1, n - 1, error, error_size);
+		return s->chain ? 0 : 'f';
+	}
+	if (!strcmp(words[0], "walk")) {
+		s->kind = WALK;
+		s->walk = xr_walk_make(words + 1, n - 1, error, error_size);
+		return s->walk ? 0 : strncmp(error, "unsupported: ", 13) ? 'f' : 'u';
+	}
+	if (!strcmp(words[0], "team")) {
+		s->kind = TEAM;
+		if (!pool) {
+			snprintf(error, error_size, "this target has no threads");
+			return 'u';
+		}
+		for (int i = 0; i < n_works; i++)
+			if (!works[i].self) {
+				snprintf(error, error_size, "a member's work could not be laid out");
+				return 'f';
+			}
+		s->team = xr_team_make(pool, words + 1, n - 1, works, n_works, error, error_size);
+		return s->team ? 0 : 'f';
+	}
+	die("unknown kind of specification");
+	return 'f';
+}
+
+/* Specifications are laid out when they are read, so that their words need not be kept; failures are said at `ready`. */
+static struct failure {
+	char kind;
+	char text[256];
+} * failures;
+
+static void add_spec(char **words, int n)
+{
+	int i = atoi(words[1]);
+	if (i != n_specs)
+		die("specification out of order");
+	specs = grown(specs, (size_t)(n_specs + 1) * sizeof *specs);
+	failures = grown(failures, (size_t)(n_specs + 1) * sizeof *failures);
+	memset(&specs[i], 0, sizeof specs[i]);
+	n_specs++;
+	printf("try %d\n", i);
+	fflush(stdout);
+	failures[i].kind = make_spec(&specs[i], words + 2, n - 2, failures[i].text, sizeof failures[i].text);
+	specs[i].bad = failures[i].kind != 0;
+}
+
+static void make_ready(double wanted_ns)
+{
+	if (wanted_ns > 0)
+		sample_ns = wanted_ns;
+	for (int i = 0; i < n_specs; i++) {
+		if (specs[i].bad) {
+			const char *text = failures[i].text;
+			if (!strncmp(text, "unsupported: ", 13))
+				text += 13;
+			printf("bad %d %c %s\n", i, failures[i].kind, text);
+			continue;
+		}
+		printf("try %d\n", i);
+		fflush(stdout);
+		calibrate(&specs[i]);
+		printf("ok %d %g\n", i, specs[i].kind == WALK ? xr_walk_code_bytes(specs[i].walk) : 0.0);
+	}
+	printf("done\n");
+	fflush(stdout);
+}
+
+static void obey(char *line)
+{
+	static char **words;
+	static int room;
+	int n = 0;
+	for (char *w = strtok(line, " \n"); w; w = strtok(NULL, " \n")) {
+		if (n + 1 >= room) {
+			room = room ? room * 2 : 64;
+			words = grown(words, (size_t)room * sizeof *words);
+		}
+		words[n++] = w;
+	}
+	if (!n)
+		return;
+	if (!strcmp(words[0], "hello")) {
+		printf("hello 1 %.17g %.17g\n", xr_clock_cost_ns(), xr_clock_granule_ns());
+		fflush(stdout);
+	} else if (!strcmp(words[0], "spec") && n >= 3) {
+		add_spec(words, n);
+	} else if (!strcmp(words[0], "work") && n >= 4) {
+		add_work(words, n);
+	} else if (!strcmp(words[0], "ready")) {
+		make_ready(n > 1 ? atof(words[1]) : 0);
+	} else if (!strcmp(words[0], "rounds") && n >= 2) {
+		int k = n - 2;
+		int *idx = grown(NULL, (size_t)k * sizeof *idx);
+		for (int i = 0; i < k; i++) {
+			idx[i] = atoi(words[i + 2]);
+			if (idx[i] < 0 || idx[i] >= n_specs)
+				die("no such specification");
+		}
+		take_rounds(atoi(words[1]), idx, k);
+		free(idx);
+	} else if (!strcmp(words[0], "clear")) {
+		forget();
+	} else {
+		die("unknown line");
+	}
+}
+
+#if defined(XR_BAKED)
+extern const char *const xr_baked[];
+
+static char *next_line(void)
+{
+	static int i;
+	static char *line;
+	if (!xr_baked[i])
+		return NULL;
+	line = grown(line, strlen(xr_baked[i]) + 1);
+	return strcpy(line, xr_baked[i++]);
+}
+#else
+static char *next_line(void)
+{
+	static char *line;
+	static size_t room;
+	size_t len = 0;
+	for (;;) {
+		if (len + 2 > room) {
+			room = room ? room * 2 : 4096;
+			line = grown(line, room);
+		}
+		int c = getchar();
+		if (c == EOF)
+			return NULL;
+		if (c == '\n')
+			break;
+		line[len++] = (char)c;
+	}
+	line[len] = '\0';
+	return line;
+}
+#endif
+
+/* Arguments: CPU MEMORY_BYTES. CPU -1: stay where the OS puts us. */
+int main(int argc, char **argv)
+{
+	int cpu = argc > 1 ? atoi(argv[1]) : -1;
+	double memory = argc > 2 ? atof(argv[2]) : 0;
+	char *line;
+
+	xr_clock_init();
+	pool = xr_pool_new(xr_now_ns, xr_reference_ns); /* before pinning: it remembers which CPUs were allowed */
+#if defined(__linux__)
+	if (cpu >= 0 && cpu < CPU_SETSIZE) {
+		cpu_set_t set;
+		CPU_ZERO(&set);
+		CPU_SET(cpu, &set);
+		sched_setaffinity(0, sizeof set, &set);
+	}
+#else
+	(void)cpu;
+#endif
+	xr_chain_setup(xr_now_ns, xr_clock_cost_ns(), (unsigned long long)memory);
+	xr_warm_up();
+	while ((line = next_line()) && strcmp(line, "quit"))
+		obey(line);
+	forget();
+	xr_chain_release();
+	xr_pool_free(pool);
+	free(specs);
+	free(works);
+	free(samples);
+	free(failures);
+	return 0;
+}

@@ -1,0 +1,64 @@
+/* Instructions are told from the rest of the text by its form alone: a line that begins with white space and then a
+ * letter is an instruction; directives begin with a dot, labels end with a colon. That holds for every GNU assembler.
+ * What a reference to the stack looks like, and what a call, is per architecture, in two small tables. */
+#include "target/host/look.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const stack_operands[] = {
+	"(%rsp", "(%rbp", "(%esp", "(%ebp", /* x86 */
+	"[sp", "[x29", "[fp", "[r7, #",      /* AArch64, Arm */
+	"(sp)", "(s0)",                     /* RISC-V */
+};
+static const char *const calls[] = {"call", "callq", "bl", "blx", "jal", "bctrl"};
+
+static bool mentions_stack(const char *line, size_t len)
+{
+	for (size_t i = 0; i < sizeof stack_operands / sizeof *stack_operands; i++)
+		if (memmem(line, len, stack_operands[i], strlen(stack_operands[i])))
+			return true;
+	return false;
+}
+
+static bool is_call(const char *mnemonic, size_t len)
+{
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+		if (strlen(calls[i]) == len && !memcmp(mnemonic, calls[i], len))
+			return true;
+	return false;
+}
+
+static const char *find_label(const char *text, const char *prefix, const char *id)
+{
+	char label[64];
+	snprintf(label, sizeof label, "%s%s:", prefix, id);
+	const char *at = strstr(text, label);
+	return at;
+}
+
+struct xr_look xr_look_at(const char *assembly, const char *id, int statements)
+{
+	struct xr_look look = {0};
+	const char *at = find_label(assembly, "xr_begin_", id);
+	const char *end = at ? find_label(at, "xr_end_", id) : NULL;
+	if (!end || statements <= 0)
+		return look;
+	look.looked = true;
+	for (at = strchr(at, '\n'); at && at < end; at = strchr(at, '\n')) {
+		at++;
+		size_t len = strcspn(at, "\n"), blank = strspn(at, " \t");
+		const char *word = at + blank;
+		size_t word_len = strcspn(word, " \t\n;");
+		if (!blank || !isalpha((unsigned char)*word) || word_len == 0 || word[word_len - 1] == ':')
+			continue;
+		look.insns++;
+		look.stack_refs += mentions_stack(at, len);
+		look.calls += is_call(word, word_len);
+	}
+	look.insns /= statements;
+	look.stack_refs /= statements;
+	look.calls /= statements;
+	return look;
+}
