@@ -101,6 +101,11 @@ static double run_work_chain(void *self, unsigned long reps)
 	return xr_chain_run(self, reps, &timed);
 }
 
+static void ready_chain(void *self)
+{
+	xr_chain_ready(self);
+}
+
 static double run_once(struct spec *s, unsigned long reps, double *timed_ns)
 {
 	switch (s->kind) {
@@ -313,11 +318,11 @@ static void add_work(char **words, int n)
 		*k = nano_index(words[3]);
 		works[i].run = run_work_ops;
 		works[i].self = k;
+		works[i].ready = NULL;
 	} else {
 		works[i].run = run_work_chain;
 		works[i].self = xr_chain_make(words + 3, n - 3, error, sizeof error);
-		if (works[i].self)
-			xr_chain_ready(works[i].self);
+		works[i].ready = ready_chain;
 	}
 	n_works++;
 }

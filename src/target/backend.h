@@ -26,6 +26,9 @@ struct xr_raw_list {
 void xr_raw_add(struct xr_raw_list *list, struct xr_raw raw); /* grows by malloc; released by target.c */
 
 struct xr_backend {
+	/* Whole readings instead of samples (recordings). NULL: the others are used. */
+	int (*time)(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
+	            struct xr_reading *out, struct xr_error *err);
 	/* Makes the specifications ready to be timed: compiles, lays out, calibrates repetitions. Sets status, reason,
 	 * look, code_bytes, granule_ns of out[i]; those not XR_READ_OK take no part in the rounds. The specifications live until
 	 * done(). */

@@ -11,6 +11,7 @@ struct xr_host_options {
 	const char *form;     /* "barrier" (NULL) or "switch" */
 	const char *keep;     /* directory that gets the generated C; NULL: not kept */
 	const char *cache;    /* directory for compiled experiments; NULL: none is kept */
+	const char *tmp;      /* directory for the private working directory; NULL: "/tmp" */
 	int cpu;              /* logical CPU to measure on; -1: choose */
 	double sample_ns;     /* 0: from the clock */
 	bool baked;           /* batch inside the agent, readings printed: no talking */

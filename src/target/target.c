@@ -9,9 +9,9 @@
 #include "target/record.h"
 
 #include "stat/stat.h"
+#include "util/memory.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -24,12 +24,7 @@ void xr_raw_add(struct xr_raw_list *list, struct xr_raw raw)
 {
 	if (list->n == list->room) {
 		list->room = list->room ? list->room * 2 : 16;
-		struct xr_raw *grown = realloc(list->raw, list->room * sizeof *grown);
-		if (!grown) {
-			fputs("xray: out of memory\n", stderr);
-			abort();
-		}
-		list->raw = grown;
+		list->raw = xr_realloc(list->raw, list->room, sizeof *list->raw);
 	}
 	list->raw[list->n++] = raw;
 }
@@ -125,10 +120,8 @@ static double point(const struct xr_raw *raw, size_t n, const double *scale,
 static void summarise(struct xr_target *target, const struct xr_raw_list *list, const struct xr_spec *spec,
                       struct xr_reading *out)
 {
-	struct xr_raw *raw = malloc(list->n * sizeof *raw);
-	double *work = malloc(list->n * 3 * sizeof *work);
-	if (!raw || !work)
-		abort();
+	struct xr_raw *raw = xr_calloc(list->n, sizeof *raw);
+	double *work = xr_calloc(list->n * 3, sizeof *work);
 	size_t n = keep_clean(list, raw);
 	out->samples = (int)n;
 	out->dropped = (int)(list->n - n);
@@ -179,10 +172,8 @@ out:
 static int refine(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
                   struct xr_raw_list *lists, struct xr_reading *out, struct xr_error *err)
 {
-	size_t *idx = malloc((n ? n : 1) * sizeof *idx);
+	size_t *idx = xr_calloc(n, sizeof *idx);
 	int status = 0;
-	if (!idx)
-		abort();
 	for (int done = 0; done < effort->samples_max;) {
 		size_t k = 0;
 		for (size_t i = 0; i < n; i++)
@@ -228,10 +219,10 @@ int xr_target_time(struct xr_target *target, const struct xr_effort *effort, con
 	memset(out, 0, n * sizeof *out);
 	if (!n)
 		return 0;
-	struct xr_raw_list *lists = calloc(n, sizeof *lists);
-	if (!lists)
-		abort();
 	xr_arena_release(&target->samples);
+	if (target->backend->time)
+		return target->backend->time(target, &e, specs, n, out, err);
+	struct xr_raw_list *lists = xr_calloc(n, sizeof *lists);
 
 	double start = seconds_now();
 	int status = target->backend->prepare(target, &e, specs, n, out, err);

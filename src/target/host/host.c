@@ -1,0 +1,578 @@
+/* Targets that run things: this machine, or another behind a runner. The host is not special: it is the target with
+ * the machine's own compiler, no runner and POSIX time.
+ *
+ * One agent without generated code stays up for address chains, code walks and teams. A batch with operation streams
+ * gets a program of its own, linked from the agent and the compiled streams, which ends with the batch. Whichever dies
+ * or falls silent costs the specification that it was at: that one is failed, the others are asked again.
+ */
+#include "target/backend.h"
+#include "target/host/os.h"
+#include "target/host/toolchain.h"
+#include "target/open.h"
+#include "util/memory.h"
+#include "util/proc.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct host {
+	struct xr_target base;
+	struct xr_toolchain tc;
+	const char *runner;
+	bool baked;
+	int cpu;
+	struct xr_proc resident;   /* the agent without generated code */
+	struct xr_proc visitor;    /* the one with this batch's streams */
+	const char *resident_program;
+	double sample_ns;          /* asked for by the user; 0: from the clock */
+	double cost_ns, granule_ns;
+
+	/* the batch */
+	const struct xr_spec *specs;
+	size_t n;
+	const char **lines;        /* what the agent is told for each specification; NULL: it takes no part */
+	struct xr_strbuf works;    /* lines of the works of teams */
+	size_t n_works;
+	bool *out_of_play;         /* failed: not asked again */
+	size_t *order;             /* agent's index -> ours */
+	size_t n_order;
+	const char *program;
+	double batch_sample_ns;
+	double window_ns;          /* the longest window of a team in the batch */
+	struct xr_raw_list *baked_samples;
+};
+
+/* ---- starting an agent ---- */
+
+static double patience(const struct host *h, double seconds)
+{
+	return h->runner ? seconds * 5 : seconds;
+}
+
+static int start_agent(struct host *h, struct xr_proc *proc, const char *program, struct xr_error *err)
+{
+	char cpu[16], memory[32];
+	const char *argv[64];
+	size_t n = 0;
+	char **words = h->runner ? xr_words_split(h->runner) : NULL;
+	for (char **w = words; w && *w && n < 58; w++)
+		argv[n++] = *w;
+	snprintf(cpu, sizeof cpu, "%d", h->base.info.can_pin ? h->cpu : -1);
+	snprintf(memory, sizeof memory, "%" PRIu64, h->base.info.memory_bytes);
+	argv[n++] = program;
+	argv[n++] = cpu;
+	argv[n++] = memory;
+	argv[n] = NULL;
+	int status = xr_proc_start(proc, argv, err);
+	free(words);
+	return status;
+}
+
+static int greet(struct host *h, struct xr_proc *proc, struct xr_error *err)
+{
+	const char *line;
+	if (!xr_proc_send(proc, "hello\n", 6) && xr_proc_line(proc, patience(h, 10), &line) == 1 &&
+	    sscanf(line, "hello 1 %lf %lf", &h->cost_ns, &h->granule_ns) == 2)
+		return 0;
+	struct xr_strbuf how = {0};
+	xr_proc_stop(proc, &how);
+	xr_fail(err, XR_EXIT_TARGET, "the agent does not answer%s%s: %s", h->runner ? " behind the runner " : "",
+	        h->runner ? h->runner : "", xr_strbuf_text(&how));
+	xr_strbuf_release(&how);
+	return -1;
+}
+
+/* Samples of tens of microseconds: long against the clock's cost and grain, short against interrupts. */
+static double natural_sample_ns(const struct host *h)
+{
+	double length = 500 * h->cost_ns > 1000 * h->granule_ns ? 500 * h->cost_ns : 1000 * h->granule_ns;
+	if (h->granule_ns >= 1000)
+		return 1000 * h->granule_ns;
+	return length < 20e3 ? 20e3 : length > 100e3 ? 100e3 : length;
+}
+
+/* ---- what the agent is told ---- */
+
+/* The streams of the batch, those of teams included, each text once. */
+struct streams {
+	struct xr_spec *spec;
+	struct xr_compiled *compiled;
+	const char **text;
+	size_t n, room;
+};
+
+static size_t add_stream(struct streams *s, struct xr_arena *arena, const struct xr_spec *spec)
+{
+	const char *text = xr_spec_text(arena, spec);
+	for (size_t i = 0; i < s->n; i++)
+		if (!strcmp(s->text[i], text))
+			return i;
+	if (s->n == s->room) {
+		s->room = s->room ? s->room * 2 : 64;
+		s->spec = xr_realloc(s->spec, s->room, sizeof *s->spec);
+		s->text = xr_realloc(s->text, s->room, sizeof *s->text);
+	}
+	s->spec[s->n] = *spec;
+	s->text[s->n] = text;
+	return s->n++;
+}
+
+static void collect_streams(const struct host *h, struct streams *s, struct xr_arena *arena)
+{
+	for (size_t i = 0; i < h->n; i++) {
+		if (h->specs[i].kind == XR_OPS)
+			add_stream(s, arena, &h->specs[i]);
+		if (h->specs[i].kind == XR_TEAM)
+			for (unsigned m = 0; m < h->specs[i].team.n_members; m++)
+				if (h->specs[i].team.member[m].work && h->specs[i].team.member[m].work->kind == XR_OPS)
+					add_stream(s, arena, h->specs[i].team.member[m].work);
+	}
+	s->compiled = xr_calloc(s->n, sizeof *s->compiled);
+}
+
+/* Place of a stream in the program's table: failed ones have none. */
+static long table_place(const struct streams *s, size_t stream)
+{
+	long place = 0;
+	if (s->compiled[stream].failure)
+		return -1;
+	for (size_t i = 0; i < stream; i++)
+		place += !s->compiled[i].failure;
+	return place;
+}
+
+static void fail_reading(struct xr_reading *out, enum xr_reading_status status, const char *reason)
+{
+	out->status = status;
+	out->reason = reason;
+}
+
+static const char *ops_line(struct host *h, struct streams *s, const struct xr_spec *spec, struct xr_reading *out)
+{
+	struct xr_arena *arena = &h->base.arena;
+	size_t stream = add_stream(s, arena, spec);
+	const struct xr_compiled *c = &s->compiled[stream];
+	if (c->failure) {
+		fail_reading(out, XR_READ_FAILED, xr_arena_printf(arena, "does not compile: %s", c->failure));
+		return NULL;
+	}
+	out->look = c->look;
+	return xr_arena_printf(arena, "ops %ld", table_place(s, stream));
+}
+
+static const char *team_line(struct host *h, struct streams *s, const struct xr_spec *spec, struct xr_reading *out)
+{
+	static const char *const kinds[] = {"together", "wall", "pingpong", "pipe", "false", "slices", "switch"};
+	const struct xr_team_spec *team = &spec->team;
+	struct xr_strbuf line = {0};
+	if (team->window_ns > h->window_ns)
+		h->window_ns = team->window_ns;
+	xr_strbuf_printf(&line, "team %s %" PRIu64 " %.0f %u", kinds[team->kind], team->bytes, team->window_ns,
+	                 team->n_members);
+	for (unsigned m = 0; m < team->n_members; m++) {
+		const struct xr_spec *work = team->member[m].work;
+		long index = -1;
+		if (work) {
+			const char *what = work->kind == XR_OPS ? ops_line(h, s, work, out) : xr_spec_text(&h->base.arena, work);
+			if (!what) {
+				xr_strbuf_release(&line);
+				return NULL;
+			}
+			index = (long)h->n_works++;
+			xr_strbuf_printf(&h->works, "work %ld %s\n", index, what);
+		}
+		xr_strbuf_printf(&line, " %d %ld", team->member[m].cpu, index);
+	}
+	const char *text = xr_arena_strdup(&h->base.arena, xr_strbuf_text(&line));
+	xr_strbuf_release(&line);
+	return text;
+}
+
+static void write_lines(struct host *h, struct streams *s, struct xr_reading *out)
+{
+	for (size_t i = 0; i < h->n; i++) {
+		const struct xr_spec *spec = &h->specs[i];
+		if (spec->kind == XR_OPS)
+			h->lines[i] = ops_line(h, s, spec, &out[i]);
+		else if (spec->kind == XR_TEAM)
+			h->lines[i] = team_line(h, s, spec, &out[i]);
+		else
+			h->lines[i] = xr_spec_text(&h->base.arena, spec);
+	}
+}
+
+/* ---- talking ---- */
+
+static struct xr_proc *batch_agent(struct host *h)
+{
+	return h->program ? &h->visitor : &h->resident;
+}
+
+static int revive(struct host *h, struct xr_error *err)
+{
+	struct xr_proc *proc = batch_agent(h);
+	if (proc->pid)
+		return 0;
+	if (start_agent(h, proc, h->program ? h->program : h->resident_program, err))
+		return -1;
+	return greet(h, proc, err);
+}
+
+/* Everything the agent must know of the specifications in play; sets order[]. */
+static void tell(struct host *h, struct xr_strbuf *text)
+{
+	h->n_order = 0;
+	xr_strbuf_printf(text, "clear\n%s", xr_strbuf_text(&h->works));
+	for (size_t i = 0; i < h->n; i++)
+		if (!h->out_of_play[i]) {
+			xr_strbuf_printf(text, "spec %zu %s\n", h->n_order, h->lines[i]);
+			h->order[h->n_order++] = i;
+		}
+	xr_strbuf_printf(text, "ready %.17g\n", h->batch_sample_ns);
+}
+
+static void take_bad(struct host *h, const char *line, struct xr_reading *out)
+{
+	size_t index;
+	char kind;
+	int at = 0;
+	if (sscanf(line, "bad %zu %c %n", &index, &kind, &at) < 2 || index >= h->n_order)
+		return;
+	size_t i = h->order[index];
+	fail_reading(&out[i], kind == 'u' ? XR_READ_UNSUPPORTED : XR_READ_FAILED,
+	             xr_arena_strdup(&h->base.arena, line + at));
+	h->out_of_play[i] = true;
+}
+
+static void take_sample(struct host *h, const char *line, struct xr_raw_list *lists)
+{
+	size_t index;
+	int hit;
+	struct xr_raw raw = {0};
+	if (sscanf(line, "s %zu %lf %lf %lf %lf %lf %d", &index, &raw.long_ns, &raw.long_ops, &raw.short_ns, &raw.short_ops,
+	           &raw.ref_ns, &hit) != 7 ||
+	    index >= h->n_order)
+		return;
+	raw.hit = hit;
+	xr_raw_add(&lists[h->order[index]], raw);
+}
+
+enum ending { DONE, DIED, SILENT };
+
+/* Reads answers until `done`. *at gets the specification that was tried last, n_order when none. */
+static enum ending listen(struct host *h, struct xr_proc *proc, double silence_s, struct xr_raw_list *lists,
+                          struct xr_reading *out, size_t *at)
+{
+	const char *line;
+	*at = h->n_order;
+	for (;;) {
+		int got = xr_proc_line(proc, patience(h, silence_s), &line);
+		if (got <= 0)
+			return got ? SILENT : DIED;
+		size_t index;
+		double code_bytes;
+		if (!strcmp(line, "done"))
+			return DONE;
+		if (sscanf(line, "try %zu", &index) == 1) {
+			*at = index;
+		} else if (sscanf(line, "ok %zu %lf", &index, &code_bytes) == 2 && index < h->n_order) {
+			out[h->order[index]].code_bytes = code_bytes;
+			out[h->order[index]].granule_ns = h->granule_ns;
+		} else if (!strncmp(line, "bad ", 4)) {
+			take_bad(h, line, out);
+		} else if (!strncmp(line, "s ", 2) && lists) {
+			take_sample(h, line, lists);
+		}
+	}
+}
+
+static const char *how_it_ended(struct host *h, struct xr_proc *proc, enum ending ending, double silence_s)
+{
+	struct xr_strbuf how = {0};
+	xr_proc_stop(proc, &how);
+	const char *text = ending == SILENT ? xr_arena_printf(&h->base.arena, "did not end within %.0f s", patience(h, silence_s))
+	                                    : xr_arena_strdup(&h->base.arena, xr_strbuf_text(&how));
+	xr_strbuf_release(&how);
+	return text;
+}
+
+/* How long an agent may say nothing while it tries specification after specification. */
+static double try_silence_s(const struct host *h)
+{
+	for (size_t i = 0; i < h->n; i++)
+		if (h->specs[i].kind != XR_OPS && h->specs[i].kind != XR_CLOCK)
+			return 20;
+	return 3;
+}
+
+/* Tells, waits until all are ready; takes the guilty ones out of play until the rest is. */
+static int get_ready(struct host *h, struct xr_reading *out, struct xr_error *err)
+{
+	for (int deaths = 0;;) {
+		struct xr_proc *proc = batch_agent(h);
+		struct xr_strbuf text = {0};
+		size_t at;
+		if (revive(h, err))
+			return -1;
+		tell(h, &text);
+		int sent = xr_proc_send(proc, xr_strbuf_text(&text), text.len);
+		xr_strbuf_release(&text);
+		enum ending ending = sent ? DIED : listen(h, proc, try_silence_s(h), NULL, out, &at);
+		if (sent)
+			at = h->n_order;
+		if (ending == DONE)
+			return 0;
+		const char *how = how_it_ended(h, proc, ending, try_silence_s(h));
+		if (at < h->n_order) {
+			fail_reading(&out[h->order[at]], XR_READ_FAILED, how);
+			h->out_of_play[h->order[at]] = true;
+		} else if (++deaths > 2) {
+			return xr_fail(err, XR_EXIT_TARGET, "the agent keeps dying: %s", how);
+		}
+	}
+}
+
+static double rounds_silence_s(const struct host *h, size_t k, int rounds)
+{
+	double expected = (double)k * rounds * (h->batch_sample_ns * 3 + h->window_ns * 8) * 1e-9;
+	return 10 + 10 * expected;
+}
+
+static int ask_rounds(struct host *h, const size_t *idx, size_t k, int rounds, struct xr_raw_list *lists,
+                      struct xr_reading *out, const char **how)
+{
+	struct xr_proc *proc = batch_agent(h);
+	struct xr_strbuf text = {0};
+	size_t at, asked = 0;
+	xr_strbuf_printf(&text, "rounds %d", rounds);
+	for (size_t index = 0; index < h->n_order; index++)
+		for (size_t j = 0; j < k; j++)
+			if (h->order[index] == idx[j] && !h->out_of_play[idx[j]]) {
+				xr_strbuf_printf(&text, " %zu", index);
+				asked++;
+			}
+	xr_strbuf_printf(&text, "\n");
+	enum ending ending = DONE;
+	if (asked) {
+		double silence = rounds_silence_s(h, asked, rounds);
+		ending = xr_proc_send(proc, xr_strbuf_text(&text), text.len) ? DIED : listen(h, proc, silence, lists, out, &at);
+		if (ending != DONE)
+			*how = how_it_ended(h, proc, ending, silence);
+	}
+	xr_strbuf_release(&text);
+	return ending == DONE ? 0 : -1;
+}
+
+/* ---- the backend ---- */
+
+static int host_bake(struct host *h, struct xr_reading *out, struct streams *streams, struct xr_error *err);
+
+static int host_prepare(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
+                        struct xr_reading *out, struct xr_error *err)
+{
+	struct host *h = (struct host *)target;
+	struct streams streams = {0};
+	h->specs = specs;
+	h->n = n;
+	h->lines = xr_calloc(n, sizeof *h->lines);
+	h->out_of_play = xr_calloc(n, sizeof *h->out_of_play);
+	h->order = xr_calloc(n, sizeof *h->order);
+	h->batch_sample_ns = effort->sample_ns > 0 ? effort->sample_ns : natural_sample_ns(h);
+	h->program = NULL;
+	h->n_works = 0;
+	h->window_ns = 0;
+	xr_strbuf_clear(&h->works);
+
+	collect_streams(h, &streams, &target->arena);
+	int status = 0;
+	if (streams.n)
+		status = xr_toolchain_build(&h->tc, streams.spec, streams.n, streams.compiled, NULL, &h->program, err);
+	if (!status) {
+		write_lines(h, &streams, out);
+		for (size_t i = 0; i < n; i++)
+			h->out_of_play[i] = out[i].status != XR_READ_OK;
+		status = h->baked ? host_bake(h, out, &streams, err) : get_ready(h, out, err);
+	}
+	free(streams.spec);
+	free(streams.text);
+	free(streams.compiled);
+	return status;
+}
+
+/* Interleaved; when the agent dies on the way, each alone, so that only the guilty one fails. */
+static int host_rounds(struct xr_target *target, const size_t *idx, size_t k, int rounds, struct xr_raw_list *lists,
+                       struct xr_reading *out, struct xr_error *err)
+{
+	struct host *h = (struct host *)target;
+	const char *how = NULL;
+	if (h->baked) {
+		for (size_t j = 0; j < k; j++) {
+			struct xr_raw_list *from = &h->baked_samples[idx[j]];
+			for (size_t i = 0; i < from->n; i++)
+				xr_raw_add(&lists[idx[j]], from->raw[i]);
+			from->n = 0;
+		}
+		return 0;
+	}
+	if (!ask_rounds(h, idx, k, rounds, lists, out, &how))
+		return 0;
+	for (size_t j = 0; j < k; j++) {
+		size_t i = idx[j];
+		if (k == 1) {
+			fail_reading(&out[i], XR_READ_FAILED, how);
+			h->out_of_play[i] = true;
+			return 0;
+		}
+		if (!batch_agent(h)->pid && get_ready(h, out, err))
+			return -1;
+		if (out[i].status == XR_READ_OK && ask_rounds(h, &i, 1, rounds, lists, out, &how)) {
+			fail_reading(&out[i], XR_READ_FAILED, how);
+			h->out_of_play[i] = true;
+		}
+	}
+	return 0;
+}
+
+static void host_done(struct xr_target *target)
+{
+	struct host *h = (struct host *)target;
+	if (h->visitor.pid)
+		xr_proc_send(&h->visitor, "quit\n", 5);
+	xr_proc_stop(&h->visitor, NULL);
+	if (h->resident.pid && !h->program)
+		xr_proc_send(&h->resident, "clear\n", 6);
+	for (size_t i = 0; h->baked_samples && i < h->n; i++)
+		free(h->baked_samples[i].raw);
+	free(h->baked_samples);
+	free(h->lines);
+	free(h->out_of_play);
+	free(h->order);
+	h->baked_samples = NULL;
+	h->lines = NULL;
+	h->out_of_play = NULL;
+	h->order = NULL;
+}
+
+static void host_free(struct xr_target *target)
+{
+	struct host *h = (struct host *)target;
+	if (h->resident.pid)
+		xr_proc_send(&h->resident, "quit\n", 5);
+	xr_proc_stop(&h->resident, NULL);
+	xr_proc_stop(&h->visitor, NULL);
+	xr_toolchain_release(&h->tc);
+	xr_strbuf_release(&h->works);
+	xr_target_deinit(target);
+	free(h);
+}
+
+/* Baked: the lines of the whole conversation go into the program, which prints its answers and ends. */
+static int host_bake(struct host *h, struct xr_reading *out, struct streams *streams, struct xr_error *err)
+{
+	enum { BAKED_ROUNDS = 21 };
+	struct xr_strbuf text = {0};
+	struct xr_arena arena = {0};
+	size_t at, n_lines = 1;
+	tell(h, &text);
+	xr_strbuf_printf(&text, "rounds %d", BAKED_ROUNDS);
+	for (size_t i = 0; i < h->n_order; i++)
+		xr_strbuf_printf(&text, " %zu", i);
+	for (const char *c = xr_strbuf_text(&text); *c; c++)
+		n_lines += *c == '\n';
+	const char **script = xr_arena_array(&arena, const char *, n_lines + 1);
+	char *copy = xr_arena_strdup(&arena, xr_strbuf_text(&text)), *state = NULL;
+	size_t k = 0;
+	for (char *line = strtok_r(copy, "\n", &state); line; line = strtok_r(NULL, "\n", &state))
+		script[k++] = line;
+	h->baked_samples = xr_calloc(h->n, sizeof *h->baked_samples);
+
+	int status = xr_toolchain_build(&h->tc, streams->spec, streams->n, streams->compiled, script, &h->program, err);
+	if (!status)
+		status = start_agent(h, &h->visitor, h->program, err);
+	if (!status) {
+		enum ending ending = listen(h, &h->visitor, try_silence_s(h), NULL, out, &at);
+		if (ending == DONE)
+			ending = listen(h, &h->visitor, rounds_silence_s(h, h->n_order, BAKED_ROUNDS), h->baked_samples, out, &at);
+		if (ending != DONE) {
+			const char *how = how_it_ended(h, &h->visitor, ending, try_silence_s(h));
+			for (size_t i = 0; i < h->n; i++)
+				if (out[i].status == XR_READ_OK)
+					fail_reading(&out[i], XR_READ_FAILED, how);
+		}
+	}
+	xr_strbuf_release(&text);
+	xr_arena_release(&arena);
+	return status;
+}
+
+static const struct xr_backend host_backend = {
+	.prepare = host_prepare, .rounds = host_rounds, .done = host_done, .free = host_free};
+
+/* ---- opening ---- */
+
+static bool may_run_on(const struct xr_target_info *info, int cpu)
+{
+	for (int i = 0; i < info->n_cpus; i++)
+		if (info->cpu_ids[i] == cpu)
+			return true;
+	return false;
+}
+
+static void describe(struct host *h, const struct xr_host_options *options)
+{
+	struct xr_target_info *info = &h->base.info;
+	struct xr_arena *arena = &h->base.arena;
+	info->kind = options->runner ? "exec" : "host";
+	info->name = "host";
+	info->cpu = xr_os_cpu_name(arena);
+	info->os = xr_os_name(arena);
+	info->n_cpus = xr_os_cpus(arena, &info->cpu_ids);
+	info->can_pin = xr_os_can_pin();
+	info->cpu_quota = xr_os_quota();
+	info->memory_bytes = xr_os_memory();
+	info->page_bytes = xr_os_page();
+	info->kinds = 1u << XR_CLOCK | 1u << XR_OPS | 1u << XR_CHAIN | 1u << XR_WALK | 1u << XR_TEAM;
+}
+
+struct xr_target *xr_host_open(const struct xr_host_options *options, struct xr_error *err)
+{
+	struct host *h = xr_calloc(1, sizeof *h);
+	struct xr_target_info *info = &h->base.info;
+	xr_target_init(&h->base, &host_backend);
+	describe(h, options);
+	h->runner = options->runner ? xr_arena_strdup(&h->base.arena, options->runner) : NULL;
+	h->baked = options->baked;
+	h->base.effort.sample_ns = options->sample_ns;
+
+	if (options->cpu >= 0 && !may_run_on(info, options->cpu)) {
+		xr_fail(err, XR_EXIT_USE, "CPU %d cannot be used: allowed are %d CPUs, the first is %d", options->cpu,
+		        info->n_cpus, info->cpu_ids[0]);
+		goto fail;
+	}
+	char **words = h->runner ? xr_words_split(h->runner) : NULL;
+	if (h->runner && (!words || !words[0])) {
+		xr_fail(err, XR_EXIT_USE, "--runner '%s' is no command", h->runner);
+		free(words);
+		goto fail;
+	}
+	free(words);
+	if (xr_toolchain_init(&h->tc, options, info->n_cpus, &h->base.arena, err))
+		goto fail;
+	h->cpu = options->cpu >= 0 ? options->cpu : xr_os_quiet_cpu(info->cpu_ids, info->n_cpus);
+	info->compiler = h->tc.name;
+	info->cflags = h->tc.cflags;
+	info->warning = h->tc.warning;
+	info->has_flavour[XR_PLAIN] = true;
+	info->has_flavour[XR_NATIVE] = h->tc.native_flag != NULL;
+
+	/* Without generated code: proves that the compiler, the linker and the runner work. */
+	if (xr_toolchain_build(&h->tc, NULL, 0, NULL, NULL, &h->resident_program, err) ||
+	    start_agent(h, &h->resident, h->resident_program, err) || greet(h, &h->resident, err))
+		goto fail;
+	return &h->base;
+fail:
+	host_free(&h->base);
+	return NULL;
+}

@@ -1,0 +1,20 @@
+/* What the operating system lets us use. Everything that is not portable C about the host, in one place; another OS is
+ * another os_NAME.c. These are limits and names, never answers of a measurement. */
+#ifndef XR_TARGET_HOST_OS_H
+#define XR_TARGET_HOST_OS_H
+
+#include "util/arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+int xr_os_cpus(struct xr_arena *arena, const int **ids); /* logical CPUs we may run on */
+bool xr_os_can_pin(void);
+double xr_os_quota(void);         /* CPUs' worth of time that a cgroup allows; 0: no limit */
+uint64_t xr_os_memory(void);      /* bytes that may be taken without harm */
+uint64_t xr_os_page(void);
+int xr_os_quiet_cpu(const int *ids, int n); /* the one that is least busy just now */
+const char *xr_os_cpu_name(struct xr_arena *arena);
+const char *xr_os_name(struct xr_arena *arena);
+
+#endif

@@ -1,0 +1,44 @@
+/* The target's compiler: from C to programs, through a cache of everything compiled before.
+ *
+ * The cache is addressed by content (text, compiler, flags, predefined macros), so a hit is what compiling would have
+ * made. It is used only when the directory is ours and nobody else can write it.
+ */
+#ifndef XR_TARGET_HOST_TOOLCHAIN_H
+#define XR_TARGET_HOST_TOOLCHAIN_H
+
+#include "nano/emit.h"
+#include "target/open.h"
+#include "util/arena.h"
+
+struct xr_toolchain {
+	const char *cc, *cflags;
+	enum xr_form form;
+	bool gnu;                    /* GNU-like: assembler text can be looked at, empty asm is a barrier */
+	const char *native_flag;     /* NULL: no such flavour */
+	const char *name;            /* "gcc 12.2.0" */
+	const char *work;            /* private directory, removed by release */
+	const char *cache;           /* NULL: none */
+	const char *keep;            /* NULL: generated C is not kept */
+	const char *warning;         /* NULL, or why there is no cache */
+	uint64_t identity[2];        /* per flavour */
+	int parallel;                /* compilations at a time */
+	struct xr_arena *arena;
+};
+
+int xr_toolchain_init(struct xr_toolchain *tc, const struct xr_host_options *options, int parallel,
+                      struct xr_arena *arena, struct xr_error *err);
+void xr_toolchain_release(struct xr_toolchain *tc);
+
+/* One function of the program. */
+struct xr_compiled {
+	const char *failure;  /* NULL: it compiled; else the compiler's own words */
+	struct xr_look look;
+};
+
+/* Compiles the specifications (all XR_OPS, no two the same text) in batches; a batch that fails is halved until only
+ * the guilty ones fail. Then links those that compiled with the agent; *program gets the path, table order is the order
+ * of the specifications that compiled. script: NULL, or lines baked into the program (NULL-terminated). */
+int xr_toolchain_build(struct xr_toolchain *tc, const struct xr_spec *specs, size_t n, struct xr_compiled *out,
+                       const char *const *script, const char **program, struct xr_error *err);
+
+#endif

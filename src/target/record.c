@@ -1,0 +1,116 @@
+#include "target/record.h"
+
+#include "target/backend.h"
+#include "target/open.h"
+#include "util/files.h"
+#include "util/memory.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct xr_recorder {
+	FILE *file;
+	char *path;
+};
+
+static json_t *info_to_json(const struct xr_target_info *info)
+{
+	json_t *cpus = json_array();
+	for (int i = 0; i < info->n_cpus; i++)
+		json_array_append_new(cpus, json_integer(info->cpu_ids[i]));
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:f, s:b, s:I, s:I, s:b, s:b, s:b, s:i}", "kind", info->kind,
+	                 "name", info->name ? info->name : "", "cpu", info->cpu ? info->cpu : "", "compiler",
+	                 info->compiler ? info->compiler : "", "cflags", info->cflags ? info->cflags : "", "os",
+	                 info->os ? info->os : "", "cpus", cpus, "quota", info->cpu_quota, "can_pin", info->can_pin,
+	                 "memory", (json_int_t)info->memory_bytes, "page", (json_int_t)info->page_bytes, "plain",
+	                 info->has_flavour[XR_PLAIN], "native", info->has_flavour[XR_NATIVE], "counters", info->counters,
+	                 "kinds", (int)info->kinds);
+}
+
+static int put_line(struct xr_recorder *r, json_t *line, struct xr_error *err)
+{
+	int status = line ? json_dumpf(line, r->file, JSON_COMPACT | JSON_REAL_PRECISION(9)) : -1;
+	json_decref(line);
+	if (status || fputc('\n', r->file) == EOF || fflush(r->file))
+		return xr_fail(err, XR_EXIT_USE, "cannot write %s: %s", r->path, strerror(errno));
+	return 0;
+}
+
+struct xr_recorder *xr_recorder_new(const char *dir, const struct xr_target_info *info, struct xr_error *err)
+{
+	struct xr_recorder *r = xr_calloc(1, sizeof *r);
+	struct xr_strbuf path = {0}, ini = {0};
+	if (xr_dir_make(dir)) {
+		xr_fail(err, XR_EXIT_USE, "cannot make the directory %s: %s", dir, strerror(errno));
+		free(r);
+		return NULL;
+	}
+	xr_strbuf_printf(&ini, "; a recording made by xray --record\n[target]\nkind = recorded\nname = %s\nreadings = readings.jsonl\n",
+	                 info->name && *info->name ? info->name : "machine");
+	xr_strbuf_printf(&path, "%s/machine.ini", dir);
+	int status = xr_file_write(xr_strbuf_text(&path), xr_strbuf_text(&ini), ini.len);
+	if (!status) {
+		xr_strbuf_clear(&path);
+		xr_strbuf_printf(&path, "%s/readings.jsonl", dir);
+		r->file = fopen(xr_strbuf_text(&path), "we");
+	}
+	r->path = xr_strdup(xr_strbuf_text(&path));
+	if (!r->file)
+		xr_fail(err, XR_EXIT_USE, "cannot write %s: %s", r->path, strerror(errno));
+	xr_strbuf_release(&path);
+	xr_strbuf_release(&ini);
+	if (!r->file || put_line(r, info_to_json(info), err)) {
+		xr_recorder_free(r);
+		return NULL;
+	}
+	return r;
+}
+
+static json_t *reading_to_json(const struct xr_reading *r)
+{
+	if (r->status != XR_READ_OK)
+		return json_pack("{s:i, s:s}", "status", (int)r->status, "reason", r->reason ? r->reason : "");
+	json_t *samples = json_array();
+	for (int i = 0; i < r->samples && r->sample; i++)
+		json_array_append_new(samples, json_real(r->sample[i]));
+	return json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:b, s:b, s:f, s:f, s:f, s:f, s:f, s:o}", "status", 0,
+	                 "ns", r->ns, "cycles", r->cycles, "median_ns", r->median_ns, "median_cycles", r->median_cycles,
+	                 "spread", r->spread, "nonlinear", r->nonlinear, "cycle_ns", r->cycle_ns, "dropped", r->dropped,
+	                 "bimodal", r->bimodal, "looked", r->look.looked, "insns", r->look.insns, "stack_refs",
+	                 r->look.stack_refs, "calls", r->look.calls, "code_bytes", r->code_bytes, "granule_ns", r->granule_ns,
+	                 "sample", samples);
+}
+
+int xr_recorder_put(struct xr_recorder *recorder, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
+                    const struct xr_reading *readings, struct xr_error *err)
+{
+	struct xr_arena arena = {0};
+	int status = 0;
+	(void)effort;
+	for (size_t i = 0; i < n && !status; i++) {
+		json_t *line = json_pack("{s:s, s:o}", "spec", xr_spec_text(&arena, &specs[i]), "reading",
+		                         reading_to_json(&readings[i]));
+		status = put_line(recorder, line, err);
+	}
+	xr_arena_release(&arena);
+	return status;
+}
+
+void xr_recorder_free(struct xr_recorder *recorder)
+{
+	if (!recorder)
+		return;
+	if (recorder->file)
+		fclose(recorder->file);
+	free(recorder->path);
+	free(recorder);
+}
+
+int xr_target_record(struct xr_target *target, const char *dir, struct xr_error *err)
+{
+	target->recorder = xr_recorder_new(dir, &target->info, err);
+	return target->recorder ? 0 : -1;
+}

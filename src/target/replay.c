@@ -1,0 +1,226 @@
+/* A recorded machine: answers from a file what a real one once answered. */
+#include "target/backend.h"
+#include "target/open.h"
+#include "target/record.h"
+#include "util/files.h"
+#include "util/memory.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct replay {
+	struct xr_target base;
+	json_t *answers; /* spec text -> array of readings, in the order they were given */
+	json_t *next;    /* spec text -> index of the next one to hand out */
+};
+
+static double real(const json_t *object, const char *key)
+{
+	return json_number_value(json_object_get(object, key));
+}
+
+static void reading_from_json(struct xr_target *target, const json_t *json, struct xr_reading *out)
+{
+	*out = (struct xr_reading){0};
+	json_int_t status = json_integer_value(json_object_get(json, "status"));
+	if (status) {
+		const char *reason = json_string_value(json_object_get(json, "reason"));
+		out->status = status == XR_READ_UNSUPPORTED ? XR_READ_UNSUPPORTED : XR_READ_FAILED;
+		out->reason = xr_arena_strdup(&target->arena, reason ? reason : "");
+		return;
+	}
+	out->ns = real(json, "ns");
+	out->cycles = real(json, "cycles");
+	out->median_ns = real(json, "median_ns");
+	out->median_cycles = real(json, "median_cycles");
+	out->spread = real(json, "spread");
+	out->nonlinear = real(json, "nonlinear");
+	out->cycle_ns = real(json, "cycle_ns");
+	out->dropped = (int)json_integer_value(json_object_get(json, "dropped"));
+	out->bimodal = json_is_true(json_object_get(json, "bimodal"));
+	out->look.looked = json_is_true(json_object_get(json, "looked"));
+	out->look.insns = real(json, "insns");
+	out->look.stack_refs = real(json, "stack_refs");
+	out->look.calls = real(json, "calls");
+	out->code_bytes = real(json, "code_bytes");
+	out->granule_ns = real(json, "granule_ns");
+	const json_t *sample = json_object_get(json, "sample");
+	size_t n = json_array_size(sample);
+	double *values = xr_arena_array(&target->samples, double, n ? n : 1);
+	for (size_t i = 0; i < n; i++)
+		values[i] = json_number_value(json_array_get(sample, i));
+	out->sample = values;
+	out->samples = (int)n;
+}
+
+static int replay_time(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
+                       struct xr_reading *out, struct xr_error *err)
+{
+	struct replay *r = (struct replay *)target;
+	struct xr_arena arena = {0};
+	(void)effort;
+	(void)err;
+	for (size_t i = 0; i < n; i++) {
+		const char *text = xr_spec_text(&arena, &specs[i]);
+		const json_t *answers = json_object_get(r->answers, text);
+		size_t count = json_array_size(answers);
+		if (!count) {
+			out[i].status = XR_READ_FAILED;
+			out[i].reason = xr_arena_printf(&target->arena, "not in the recording: %s", text);
+			continue;
+		}
+		size_t next = (size_t)json_integer_value(json_object_get(r->next, text));
+		reading_from_json(target, json_array_get(answers, next % count), &out[i]);
+		json_object_set_new(r->next, text, json_integer((json_int_t)((next + 1) % count)));
+	}
+	xr_arena_release(&arena);
+	return 0;
+}
+
+static void replay_free(struct xr_target *target)
+{
+	struct replay *r = (struct replay *)target;
+	json_decref(r->answers);
+	json_decref(r->next);
+	xr_target_deinit(target);
+	free(r);
+}
+
+static const struct xr_backend replay_backend = {.time = replay_time, .free = replay_free};
+
+static const char *word(struct xr_arena *arena, const json_t *info, const char *key)
+{
+	const char *text = json_string_value(json_object_get(info, key));
+	return xr_arena_strdup(arena, text ? text : "");
+}
+
+static void info_from_json(struct xr_target *target, const json_t *json)
+{
+	struct xr_target_info *info = &target->info;
+	struct xr_arena *arena = &target->arena;
+	const json_t *cpus = json_object_get(json, "cpus");
+	info->kind = "recorded";
+	info->name = word(arena, json, "name");
+	info->cpu = word(arena, json, "cpu");
+	info->compiler = word(arena, json, "compiler");
+	info->cflags = word(arena, json, "cflags");
+	info->os = word(arena, json, "os");
+	info->n_cpus = (int)json_array_size(cpus);
+	int *ids = xr_arena_array(arena, int, info->n_cpus ? info->n_cpus : 1);
+	for (int i = 0; i < info->n_cpus; i++)
+		ids[i] = (int)json_integer_value(json_array_get(cpus, (size_t)i));
+	info->cpu_ids = ids;
+	info->cpu_quota = real(json, "quota");
+	info->can_pin = json_is_true(json_object_get(json, "can_pin"));
+	info->memory_bytes = (uint64_t)json_integer_value(json_object_get(json, "memory"));
+	info->page_bytes = (uint64_t)json_integer_value(json_object_get(json, "page"));
+	info->has_flavour[XR_PLAIN] = json_is_true(json_object_get(json, "plain"));
+	info->has_flavour[XR_NATIVE] = json_is_true(json_object_get(json, "native"));
+	info->kinds = (unsigned)json_integer_value(json_object_get(json, "kinds"));
+}
+
+/* One JSON object a line; the first describes the machine. */
+static int load(struct replay *r, const char *path, struct xr_error *err)
+{
+	struct xr_strbuf text = {0};
+	if (xr_file_read(path, &text)) {
+		xr_strbuf_release(&text);
+		return xr_fail(err, XR_EXIT_USE, "cannot read the recording %s: %s", path, strerror(errno));
+	}
+	int number = 0, status = 0;
+	for (const char *at = xr_strbuf_text(&text); *at && !status; at += strcspn(at, "\n"), at += *at == '\n') {
+		size_t len = strcspn(at, "\n");
+		json_error_t why;
+		json_t *line = json_loadb(at, len, 0, &why);
+		const char *spec = json_string_value(json_object_get(line, "spec"));
+		json_t *reading = json_object_get(line, "reading");
+		number++;
+		if (!line) {
+			status = xr_fail(err, XR_EXIT_USE, "%s:%d: %s", path, number, why.text);
+		} else if (number == 1 && json_object_get(line, "cpus")) {
+			info_from_json(&r->base, line);
+		} else if (spec && json_is_object(reading)) {
+			json_t *list = json_object_get(r->answers, spec);
+			if (!list) {
+				list = json_array();
+				json_object_set_new(r->answers, spec, list);
+			}
+			json_array_append(list, reading);
+		} else {
+			status = xr_fail(err, XR_EXIT_USE, "%s:%d: not a line of a recording", path, number);
+		}
+		json_decref(line);
+	}
+	if (!status && !r->base.info.kind)
+		status = xr_fail(err, XR_EXIT_USE, "%s: not a recording: it does not say of what machine", path);
+	xr_strbuf_release(&text);
+	return status;
+}
+
+struct keys {
+	char kind[32], readings[256], key[64];
+};
+
+static int take_key(void *self, const char *section, const char *name, const char *value)
+{
+	struct keys *k = self;
+	if (strcmp(section, "target"))
+		return 1;
+	if (!strcmp(name, "kind"))
+		snprintf(k->kind, sizeof k->kind, "%s", value);
+	else if (!strcmp(name, "readings"))
+		snprintf(k->readings, sizeof k->readings, "%s", value);
+	else if (strcmp(name, "name") != 0)
+		snprintf(k->key, sizeof k->key, "%s", name);
+	return 1;
+}
+
+struct xr_target *xr_replay_open(const char *path, struct xr_error *err)
+{
+	struct keys keys = {0};
+	int line = ini_parse(path, take_key, &keys);
+	if (line) {
+		if (line < 0)
+			xr_fail(err, XR_EXIT_USE, "cannot read %s: %s", path, strerror(errno));
+		else
+			xr_fail(err, XR_EXIT_USE, "%s:%d: not a line of a target file", path, line);
+		return NULL;
+	}
+	if (strcmp(keys.kind, "recorded") != 0 || !keys.readings[0] || keys.key[0]) {
+		xr_fail(err, XR_EXIT_USE, keys.key[0] ? "%s: a recorded target has no key '%s'" : "%s: kind = recorded and readings = FILE are needed%s",
+		        path, keys.key);
+		return NULL;
+	}
+	struct replay *r = xr_calloc(1, sizeof *r);
+	xr_target_init(&r->base, &replay_backend);
+	r->answers = json_object();
+	r->next = json_object();
+	const char *slash = strrchr(path, '/');
+	const char *readings = keys.readings[0] == '/' || !slash
+	                               ? keys.readings
+	                               : xr_arena_printf(&r->base.arena, "%.*s/%s", (int)(slash - path), path, keys.readings);
+	if (load(r, readings, err)) {
+		replay_free(&r->base);
+		return NULL;
+	}
+	return &r->base;
+}
+
+struct xr_target *xr_target_open(const char *path, const struct xr_host_options *host, uint64_t seed,
+                                 struct xr_error *err)
+{
+	struct keys keys = {0};
+	(void)host;
+	int line = ini_parse(path, take_key, &keys);
+	if (line == -1) {
+		xr_fail(err, XR_EXIT_USE, "cannot read %s: %s", path, strerror(errno));
+		return NULL;
+	}
+	if (!strcmp(keys.kind, "recorded"))
+		return xr_replay_open(path, err);
+	return xr_model_open(path, seed, err); /* it names the line when the file is no machine */
+}
