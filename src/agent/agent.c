@@ -130,20 +130,30 @@ static double timed_run(struct spec *s, unsigned long reps, double *ops)
 	return xr_now_ns() - start;
 }
 
+/* Untimed, before a sample: what others left in the caches goes. */
+static void settle(struct spec *s)
+{
+	if (s->kind == CHAIN)
+		xr_chain_ready(s->chain);
+	if (s->kind == WALK)
+		xr_walk_ready(s->walk);
+}
+
 /* Repetitions by doubling until half the wanted length, then scaled once. */
 static void calibrate(struct spec *s)
 {
-	unsigned long reps = 1, least = 1;
+	unsigned long reps = 1;
 	double ops, t;
 	if (s->kind == CLOCK || s->kind == TEAM)
 		return;
-	if (s->kind == WALK)
-		least = xr_walk_lap(s->walk);
-	if (s->kind == CHAIN)
-		xr_chain_ready(s->chain);
-	run_once(s, least, &ops); /* the first run pays for faults and cold code */
+	settle(s);
+	run_once(s, 1, &ops); /* the first run pays for faults and cold code */
 	for (;;) {
 		t = timed_run(s, reps, &ops);
+		for (int again = 0; again < 2 && t >= sample_ns / 2; again++) { /* or was it an interruption? */
+			double t2 = timed_run(s, reps, &ops);
+			t = t2 < t ? t2 : t;
+		}
 		if (t >= sample_ns / 2 || reps >= (1ul << 30))
 			break;
 		reps *= 2;
@@ -211,9 +221,10 @@ static void sample_work(int i)
 {
 	struct spec *s = &specs[i];
 	struct xr_team_sample t = {0};
-	if (s->kind == CHAIN)
-		xr_chain_ready(s->chain);
+	settle(s);
 	long before = preemptions();
+	if (s->kind == OPS) /* the way into the loop is cold after others and after the system call */
+		run_once(s, s->reps_short / 4 + 1, NULL);
 	if (is_script(s)) {
 		t.long_ops = xr_chain_run(s->chain, s->reps_long, &t.long_ns);
 	} else {

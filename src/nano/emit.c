@@ -89,7 +89,8 @@ static const char *stream_form(const struct xr_stream *s)
 
 /* The i-th statement of a stream: the operation's template with its placeholders filled in. `count` runs over all
  * statements of the stream in the body (for the index into memory). */
-static void put_statement(struct xr_strbuf *out, const struct xr_ops_spec *ops, int stream, int count)
+static void put_statement(struct xr_strbuf *out, const struct xr_ops_spec *ops, int stream, int count,
+                          const char *inner_barrier)
 {
 	const struct xr_stream *s = &ops->stream[stream];
 	const struct xr_type_info *t = &xr_types[s->type];
@@ -116,6 +117,10 @@ static void put_statement(struct xr_strbuf *out, const struct xr_ops_spec *ops, 
 			xr_strbuf_printf(out, "XR_u%s", t->name);
 		} else if (*c == 'W' && c[1] == ')') {
 			xr_strbuf_printf(out, "%s", xr_cvt_through(s->type));
+		} else if (*c == 'V') {
+			xr_strbuf_printf(out, "%cv", letter(ops, stream));
+		} else if (*c == '|') {
+			xr_strbuf_printf(out, "; %s", inner_barrier);
 		} else if (*c == 'M') {
 			xr_strbuf_printf(out, "%cm", letter(ops, stream));
 		} else if (*c == 'I') {
@@ -186,6 +191,8 @@ static void put_declarations(struct xr_strbuf *out, const struct xr_ops_spec *op
 	xr_strbuf_printf(out, "\tstatic volatile XR_%s %cout;\n", t->name, v);
 	if (touches_memory(s->op))
 		xr_strbuf_printf(out, "\tstatic volatile %s %cm[16];\n", t->element_c, v);
+	if (s->op == XR_CVT)
+		xr_strbuf_printf(out, "\t%s %cv = 0;\n", xr_cvt_through(s->type), v);
 	for (int i = 0; i < s->n; i++) {
 		xr_strbuf_printf(out, "\tXR_%s %c%d", t->name, v, i);
 		put_start(out, t, v, 0);
@@ -241,7 +248,9 @@ static void put_barrier_line(void *self, int stream, int count, int index)
 	if (s->op == XR_TEXT)
 		xr_strbuf_printf(b->out, "#line 1 \"statement\"\n");
 	xr_strbuf_printf(b->out, "\t\t");
-	put_statement(b->out, b->ops, stream, count);
+	char inner[40];
+	snprintf(inner, sizeof inner, "XR_KEEP_%c(%cv); ", xr_types[s->type].fp ? 'I' : 'F', letter(b->ops, stream));
+	put_statement(b->out, b->ops, stream, count, inner);
 	xr_strbuf_printf(b->out, "; XR_KEEP_%c(%c%d);\n", xr_types[s->type].fp || xr_types[s->type].vector ? 'F' : 'I',
 	                 letter(b->ops, stream), count % s->n);
 }
@@ -251,8 +260,10 @@ static void put_case_line(void *self, int stream, int count, int index)
 	struct body *b = self;
 	if (b->ops->stream[stream].op == XR_TEXT)
 		xr_strbuf_printf(b->out, "#line 1 \"statement\"\n");
-	xr_strbuf_printf(b->out, "\tcase %d: ", index + 1);
-	put_statement(b->out, b->ops, stream, count);
+	char inner[40];
+	snprintf(inner, sizeof inner, "case %d: ", 2 * index + 2);
+	xr_strbuf_printf(b->out, "\tcase %d: ", 2 * index + 1);
+	put_statement(b->out, b->ops, stream, count, inner);
 	xr_strbuf_printf(b->out, ";\n");
 }
 
