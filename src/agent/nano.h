@@ -42,6 +42,10 @@ typedef unsigned XR_uv64i32 __attribute__((vector_size(64)));
 #if defined(__clang__)
 #undef XR_NANO
 #define XR_NANO __attribute__((noinline))
+#define XR_NANO_MIN XR_NANO
+#else
+/* gcc takes every other fp minimum apart into compare and mask unless it may ignore NaN and -0 */
+#define XR_NANO_MIN __attribute__((noinline, noclone, optimize("finite-math-only", "no-signed-zeros")))
 #endif
 /* Labels, not comments: every assembler reads them. They mark the timed loop for the look at the compiled code. */
 #define XR_BEGIN(id) __asm__ volatile("xr_begin_" id ":")
@@ -68,6 +72,7 @@ typedef unsigned XR_uv64i32 __attribute__((vector_size(64)));
 
 #include <math.h>
 #define XR_NANO
+#define XR_NANO_MIN
 #define XR_SQRT_f32(v) ((float)sqrt(v))
 #define XR_SQRT_f64(v) sqrt(v)
 

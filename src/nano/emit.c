@@ -273,16 +273,18 @@ static void put_function(struct xr_strbuf *out, const struct xr_spec *spec, enum
 	struct xr_arena arena = {0};
 	struct body body = {out, ops};
 	char name[32];
-	bool branches = false;
+	bool branches = false, min = false;
 
 	xr_emit_name(spec, name);
 	const char *id = name + strlen("xr_nano_");
 	xr_strbuf_printf(out, "\n/* %s */\n", xr_spec_text(&arena, spec));
-	xr_strbuf_printf(out, "XR_NANO void %s(unsigned long reps)\n{\n", name);
 	for (int s = 0; s < ops->n_streams; s++) {
-		put_declarations(out, ops, s);
 		branches |= ops->stream[s].op == XR_BRANCH;
+		min |= ops->stream[s].op == XR_MIN && xr_types[ops->stream[s].type].fp;
 	}
+	xr_strbuf_printf(out, "XR_NANO%s void %s(unsigned long reps)\n{\n", min ? "_MIN" : "", name);
+	for (int s = 0; s < ops->n_streams; s++)
+		put_declarations(out, ops, s);
 	if (form == XR_FORM_BARRIER) {
 		xr_strbuf_printf(out, "\n\tXR_BEGIN(\"%s\");\n\tfor (; reps; reps--) {\n", id);
 		each_statement(ops, put_barrier_line, &body);

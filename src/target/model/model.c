@@ -214,7 +214,7 @@ static void model_free(struct xr_target *target)
 	free(model);
 }
 
-static const struct xr_backend backend = {prepare, rounds, done, model_free};
+static const struct xr_backend backend = {.prepare = prepare, .rounds = rounds, .done = done, .free = model_free};
 
 static void describe(struct xr_model *model)
 {
