@@ -1,0 +1,37 @@
+/* is_compact (papers 000 §4.4, 002 §4.2-4.4), written once: can all these places be in the cache at the same time?
+ *
+ * The oracle is time, against the set's twin (see places.h) instead of the bare hit latency, so that a TLB that the set
+ * overflows is not taken for the cache. The order of the visits is drawn anew for every vote: some orders let a
+ * prefetcher bring lines that nobody asked for, or suit a replacement policy, and no number of repetitions of the same
+ * order would tell (ALGORITHMS §10).
+ */
+#ifndef XR_METHOD_COMPACT_H
+#define XR_METHOD_COMPACT_H
+
+#include "method/places.h"
+#include "micro/micro.h"
+#include "stat/stat.h"
+
+struct xr_compact {
+	struct xr_run *run;
+	struct xr_buffer buffer;  /* of the sets; their twins live in a buffer of id + 1 */
+	uint64_t page;            /* granularity of address translation, 0: none */
+	double tolerance;         /* a set this much slower than its twin (relative) is not compact; 0: the default, 0.08 */
+	struct xr_effort effort;  /* of one vote; {0}: 5 samples */
+};
+
+struct xr_compact_answer {
+	enum xr_verdict verdict;  /* XR_YES: compact */
+	int yes, no;              /* votes: one per order of visits */
+	double cycles, twin;      /* medians over the orders */
+};
+
+/* Asks about n sets at once, interleaved; answer[i] for set[i]. 0, or -1 as xr_run_time(). */
+int xr_are_compact(struct xr_compact *compact, const struct xr_places *set, size_t n, struct xr_compact_answer *answer);
+
+/* The smallest n in [lo, hi] for which <base, stride, n> is not compact; hi + 1: there is none. Answers in *result.
+ * The compact ones below are trusted to be compact. */
+int xr_first_not_compact(struct xr_compact *compact, uint64_t base, uint64_t stride, size_t lo, size_t hi,
+                         size_t *result);
+
+#endif
