@@ -492,7 +492,7 @@ static void warm_up(struct xr_agent_chain *c)
 	if (xr_chain_is_script(c))
 		run_script(c, 1, NULL);
 	else
-		run_endless(c, p->n < 4096 ? 4 * p->n + 64 : p->n);
+		run_endless(c, p->n < 4096 ? 4096 + p->n : p->n);
 }
 
 void xr_chain_ready(struct xr_agent_chain *chain)

@@ -1,7 +1,7 @@
 /* is_compact, see compact.h. */
 #include "method/compact.h"
 
-#include <string.h>
+#include <math.h>
 
 enum {
 	FIRST_ORDERS = 3,   /* asked of every set */
@@ -9,11 +9,14 @@ enum {
 	MOST_ORDERS = 15,
 	FAN = 6,            /* sets asked about at once while searching */
 };
-static const double default_tolerance = 0.08;
+/* Shares of orders found fast: of compact sets, on a machine with much going on; of others. */
+static const double fast_if_compact = 0.6, fast_if_not = 0.05;
+static const double default_sure = 2.2;
+static const double of_hit = 0.1, of_twin = 0.03;
 
 struct ballot {
-	struct xr_vote vote;
-	int orders;
+	int yes, no, orders;
+	double llr;
 	double cycles[MOST_ORDERS], twin[MOST_ORDERS];
 };
 
@@ -41,38 +44,35 @@ static void draw(struct xr_compact *c, const struct xr_spec *of, struct xr_spec 
 
 static void count(const struct xr_compact *c, struct ballot *ballot, const struct xr_reading *pair)
 {
-	double tolerance = c->tolerance > 0 ? c->tolerance : default_tolerance;
+	double limit;
+	bool fast;
 
+	ballot->orders++;
 	if (pair[0].status != XR_READ_OK || pair[1].status != XR_READ_OK)
 		return;
-	ballot->cycles[ballot->orders] = pair[0].cycles;
-	ballot->twin[ballot->orders] = pair[1].cycles;
-	ballot->orders++;
-	xr_vote_cast(&ballot->vote, pair[0].cycles <= pair[1].cycles * (1 + tolerance));
+	limit = fmax(of_hit * (c->hit > 0 ? c->hit : pair[1].cycles), of_twin * pair[1].cycles);
+	fast = pair[0].cycles - pair[1].cycles <= limit;
+	ballot->cycles[ballot->yes + ballot->no] = pair[0].cycles;
+	ballot->twin[ballot->yes + ballot->no] = pair[1].cycles;
+	*(fast ? &ballot->yes : &ballot->no) += 1;
+	ballot->llr += fast ? log(fast_if_compact / fast_if_not) : log((1 - fast_if_compact) / (1 - fast_if_not));
 }
 
-static bool is_open(const struct ballot *ballot)
+static bool is_open(const struct xr_compact *c, const struct ballot *ballot)
 {
-	int yes = ballot->vote.yes, no = ballot->vote.no;
-
-	/* Unanimous first orders decide; else the one side must lead clearly. */
-	if (yes + no >= FIRST_ORDERS && (yes == 0 || no == 0))
-		return false;
-	return ballot->orders < MOST_ORDERS && (yes > no ? yes - no : no - yes) < FIRST_ORDERS;
+	return ballot->orders < MOST_ORDERS && fabs(ballot->llr) < (c->sure > 0 ? c->sure : default_sure);
 }
 
-static struct xr_compact_answer answer_of(const struct ballot *ballot)
+static struct xr_compact_answer answer_of(const struct xr_compact *c, const struct ballot *ballot)
 {
-	struct xr_compact_answer a = {XR_UNDECIDED, ballot->vote.yes, ballot->vote.no, 0, 0};
+	struct xr_compact_answer a = {XR_UNDECIDED, ballot->yes, ballot->no, 0, 0};
 
-	if (ballot->orders == 0)
+	if (ballot->yes + ballot->no == 0)
 		return a;
-	a.cycles = xr_median(ballot->cycles, (size_t)ballot->orders);
-	a.twin = xr_median(ballot->twin, (size_t)ballot->orders);
-	if (a.yes >= a.no + FIRST_ORDERS || (a.no == 0 && a.yes > 0))
-		a.verdict = XR_YES;
-	else if (a.no >= a.yes + FIRST_ORDERS || (a.yes == 0 && a.no > 0))
-		a.verdict = XR_NO;
+	a.cycles = xr_median(ballot->cycles, (size_t)(ballot->yes + ballot->no));
+	a.twin = xr_median(ballot->twin, (size_t)(ballot->yes + ballot->no));
+	if (!is_open(c, ballot) && ballot->llr != 0)
+		a.verdict = ballot->llr > 0 ? XR_YES : XR_NO;
 	return a;
 }
 
@@ -93,7 +93,7 @@ int xr_are_compact(struct xr_compact *c, const struct xr_places *set, size_t n, 
 		size_t k = 0;
 
 		for (size_t i = 0; i < n; i++)
-			for (int o = 0; o < orders && is_open(&ballot[i]) && ballot[i].orders + o < MOST_ORDERS; o++) {
+			for (int o = 0; o < orders && is_open(c, &ballot[i]) && ballot[i].orders + o < MOST_ORDERS; o++) {
 				draw(c, &model[2 * i], &spec[2 * k]);
 				of[k++] = i;
 			}
@@ -106,7 +106,7 @@ int xr_are_compact(struct xr_compact *c, const struct xr_places *set, size_t n, 
 		asked += orders;
 	}
 	for (size_t i = 0; i < n; i++)
-		answer[i] = answer_of(&ballot[i]);
+		answer[i] = answer_of(c, &ballot[i]);
 	return 0;
 }
 

@@ -3,7 +3,8 @@
  * The oracle is time, against the set's twin (see places.h) instead of the bare hit latency, so that a TLB that the set
  * overflows is not taken for the cache. The order of the visits is drawn anew for every vote: some orders let a
  * prefetcher bring lines that nobody asked for, or suit a replacement policy, and no number of repetitions of the same
- * order would tell (ALGORITHMS §10).
+ * order would tell (ALGORITHMS §10). Votes do not weigh the same: whatever disturbs makes a compact set slow now and
+ * then, but nothing makes a set fast that is too large.
  */
 #ifndef XR_METHOD_COMPACT_H
 #define XR_METHOD_COMPACT_H
@@ -16,7 +17,8 @@ struct xr_compact {
 	struct xr_run *run;
 	struct xr_buffer buffer;  /* of the sets; their twins live in a buffer of id + 1 */
 	uint64_t page;            /* granularity of address translation, 0: none */
-	double tolerance;         /* a set this much slower than its twin (relative) is not compact; 0: the default, 0.08 */
+	double hit;               /* latency of a hit, cycles: a set slower than its twin by a tenth of it is not compact */
+	double sure;              /* log likelihood ratio that ends a vote; 0: 2.2 (1 wrong in 10), 4.6 is 1 in 100 */
 	struct xr_effort effort;  /* of one vote; {0}: 5 samples */
 };
 

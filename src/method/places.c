@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORD = 8, LINE_USUAL = 64 };
+enum { WORD = 8, LINE_MAX = 256 };
 
 struct xr_places xr_places_new(struct xr_arena *arena, size_t room)
 {
@@ -80,7 +80,7 @@ struct xr_places xr_places_twin(struct xr_arena *arena, const struct xr_places *
 		if (++used[p] > most)
 			most = used[p];
 	}
-	room = (most * WORD + LINE_USUAL - 1) / LINE_USUAL * LINE_USUAL;
+	room = (most * WORD + LINE_MAX - 1) / LINE_MAX * LINE_MAX;
 	memset(used, 0, n_pages * sizeof *used);
 	for (size_t i = 0; i < places->n; i++) {
 		size_t p = index_of(pages, n_pages, places->at[i] / page);

@@ -115,6 +115,7 @@ static int confirm_ways(struct l1 *l1)
 	struct xr_arena *arena = xr_run_arena(l1->run);
 
 	l1->ways = l1->n_way - 1;
+	l1->compact.sure = 4.6;
 	for (int attempt = 0; attempt < 4 && !l1->confirmed; attempt++) {
 		struct xr_places set[4];
 		struct xr_compact_answer answer[4];
@@ -163,12 +164,12 @@ static int find_line(struct l1 *l1, uint64_t *line)
 	struct xr_places set[40];
 	struct xr_compact_answer answer[40];
 	uint64_t capacity = l1->way * l1->ways, delta = STRIDE_MIN;
-	size_t n = 0, first = 0;
+	size_t n = 0, first = 0, half = l1->ways - l1->ways / 4; /* leaves room for what others bring */
 
 	for (; delta < l1->way && n < 40 && 2 * capacity + delta <= l1->room; delta *= 2, n++) {
-		set[n] = xr_places_new(arena, 2 * l1->ways);
-		xr_places_add_stride(&set[n], 0, l1->way, l1->ways);
-		xr_places_add_stride(&set[n], capacity + delta, l1->way, l1->ways);
+		set[n] = xr_places_new(arena, 2 * half);
+		xr_places_add_stride(&set[n], 0, l1->way, half);
+		xr_places_add_stride(&set[n], capacity + delta, l1->way, half);
 	}
 	*line = 0;
 	if (n == 0 || xr_are_compact(&l1->compact, set, n, answer) != 0)
@@ -276,7 +277,10 @@ static int run(struct xr_run *run)
 
 	l1.room = power_of_two_below(info->memory_bytes / 4 < room_wanted ? info->memory_bytes / 4 : room_wanted);
 	l1.compact = (struct xr_compact){.run = run, .buffer = {BUFFER, l1.room, XR_SMALL}, .page = info->page_bytes};
-	if (find_hit_latency(&l1) != 0 || find_way(&l1) != 0)
+	if (find_hit_latency(&l1) != 0)
+		return -1;
+	l1.compact.hit = l1.hit;
+	if (find_way(&l1) != 0)
 		return -1;
 	if (l1.way == 0) {
 		put_none(&l1, XR_UNSUPPORTED, "no data cache: every set of addresses within %.0f KiB takes the same time");
