@@ -25,6 +25,7 @@ struct settings {
 	const char *json, *output, *against, *type, *flavour, *prefix;
 	double budget_s, sample_us;
 	bool quick, quiet, verbose, no_cache, help, version, man, all;
+	const char *measuring;      /* an option was given that only makes sense when something is measured: its name */
 	const char *const *operand;
 	size_t n_operands;
 };
@@ -48,18 +49,19 @@ int cmd_diff(const struct settings *s);
 /* options.c. Returns the command, or NULL when an error was printed. */
 const struct command *cli_parse(int argc, char **argv, struct settings *s);
 void cli_help(const struct command *command); /* NULL: of xray as a whole */
-void cli_man(void);                           /* the parts of the manual that come from tables */
 
 /* common.c */
 int cli_error(enum xr_exit code, const char *format, ...) __attribute__((format(printf, 2, 3))); /* returns code */
 int cli_fail(const struct xr_error *err);      /* the same for the library's errors */
-struct xr_style cli_style(const struct settings *s, int fd);
+struct xr_style cli_style(int fd);            /* how to write to this file descriptor */
 struct xr_session *cli_open(const struct settings *s, struct xr_error *err);
 struct xr_plan cli_plan(const struct settings *s);
 int cli_can_write(const char *path, struct xr_error *err); /* before measuring: better now than after a minute */
 int cli_finish_stdout(void);                   /* 0, or XR_EXIT_USE when standard output could not be written */
-struct xr_description *cli_measure(const struct settings *s, struct xr_outcome *outcome, int *exit);
-	/* opens, measures, says how it went on stderr, writes --json; NULL: *exit has the status to leave with */
+struct xr_description *cli_measure(const struct settings *s, const char *const *select, size_t n_select,
+                                   struct xr_outcome *outcome, int *exit);
+	/* opens, measures, says how it went on stderr, writes --json; *exit has the status to leave with */
+extern volatile int cli_interrupted; /* set by Ctrl-C */
 
 /* progress.c */
 void cli_progress(void *self, const struct xr_progress *progress); /* self: struct settings */

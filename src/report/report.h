@@ -24,13 +24,13 @@ void xr_report_facts(FILE *out, const struct xr_description *d, const struct xr_
 int xr_report_header(FILE *out, const struct xr_description *d, const char *prefix, struct xr_error *err);
 
 struct xr_verdict_counts {
-	size_t agree, differ, unknown, missing;
+	size_t agree, differ;
+	size_t unknown;  /* nothing to compare: no claim, or not measured */
+	size_t missing;  /* diff: known in one of the two only */
 };
-/* Measured beside claimed; all: also facts nobody claims anything about. */
+/* Measured beside what the OS claims. all: also facts it claims nothing about. */
 struct xr_verdict_counts xr_report_check(FILE *out, const struct xr_description *d, const struct xr_style *style, bool all);
-/* Beside another description. */
-struct xr_verdict_counts xr_report_against(FILE *out, const struct xr_description *d, const struct xr_description *golden,
-                                           const char *golden_name, const struct xr_style *style, bool all);
+/* Beside another description. all: also what agrees, or is in neither. */
 struct xr_verdict_counts xr_report_diff(FILE *out, const struct xr_description *a, const struct xr_description *b,
                                         const char *a_name, const char *b_name, const struct xr_style *style, bool all);
 

@@ -3,6 +3,7 @@
  * A section takes the facts it knows how to lay out; what no section took is listed as it is, so that a new fact shows up
  * without an edit here. Facts that are not ok come last, grouped by reason.
  */
+#include "report/compare.h"
 #include "report/report.h"
 #include "report/table.h"
 #include "report/value.h"

@@ -105,28 +105,3 @@ const char *xr_fact_words(struct xr_arena *arena, const struct xr_fact *fact)
 		return words;
 	return xr_arena_printf(arena, "%s%s", words, fact->status == XR_OK ? "~" : "?");
 }
-
-/* ---- agreement ------------------------------------------------------------------------------------------------------- */
-
-/* Relative difference that two honest measurements of the same machine may show. What is counted must be equal. */
-static double tolerance(const char *unit, const char *id)
-{
-	if (!strcmp(unit, "cycles"))
-		return strstr(id, "latency") ? 0.05 : 0.10;
-	if (!strcmp(unit, "ns") || !strcmp(unit, "s"))
-		return 0.25;
-	if (!strcmp(unit, "Hz"))
-		return 0.10;
-	if (!strcmp(unit, "B/s"))
-		return 0.15;
-	return 0;
-}
-
-bool xr_values_agree(const json_t *a, const json_t *b, const char *unit, const char *id)
-{
-	if (!json_is_number(a) || !json_is_number(b))
-		return json_equal(a, b);
-	double x = json_number_value(a), y = json_number_value(b);
-	double larger = fmax(fabs(x), fabs(y));
-	return x == y || fabs(x - y) <= tolerance(unit, id) * larger;
-}

@@ -11,7 +11,4 @@ const char *xr_safe_text(struct xr_arena *arena, const char *text); /* control c
 /* A fact's value with a `?` behind it when it is in doubt, `~` when its confidence is below 0.9; "" when it has none. */
 const char *xr_fact_words(struct xr_arena *arena, const struct xr_fact *fact);
 
-/* Are two values the same for this unit? Numbers that come from clocks: within the tolerance; others: exactly. */
-bool xr_values_agree(const json_t *a, const json_t *b, const char *unit, const char *id);
-
 #endif

@@ -1,0 +1,190 @@
+#include "cli.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- errors and messages ------------------------------------------------------------------------------------------- */
+
+int cli_error(enum xr_exit code, const char *format, ...)
+{
+	va_list ap;
+	cli_progress_clear();
+	fputs("xray: ", stderr);
+	va_start(ap, format);
+	vfprintf(stderr, format, ap);
+	va_end(ap);
+	fputc('\n', stderr);
+	return (int)code;
+}
+
+int cli_fail(const struct xr_error *err)
+{
+	return cli_error(err->code, "%s", err->text);
+}
+
+int cli_finish_stdout(void)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	return cli_error(XR_EXIT_USE, "cannot write standard output: %s", strerror(errno ? errno : EIO));
+}
+
+/* ---- the environment ------------------------------------------------------------------------------------------------- */
+
+static const char *environment(const char *name)
+{
+	const char *value = getenv(name);
+	return value && *value ? value : NULL;
+}
+
+struct xr_style cli_style(int fd)
+{
+	struct winsize window;
+	const char *term = environment("TERM");
+	bool terminal = isatty(fd);
+	struct xr_style style = {
+		.colour = terminal && !environment("NO_COLOR") && term && strcmp(term, "dumb") != 0,
+		.unicode = !strcmp(nl_langinfo(CODESET), "UTF-8"),
+	};
+	if (terminal && !ioctl(fd, TIOCGWINSZ, &window))
+		style.width = window.ws_col;
+	return style;
+}
+
+static int make_folders(char *path)
+{
+	for (char *c = path + 1; *c; c++) {
+		if (*c != '/')
+			continue;
+		*c = 0;
+		int rc = mkdir(path, 0700);
+		*c = '/';
+		if (rc && errno != EEXIST)
+			return -1;
+	}
+	return mkdir(path, 0700) && errno != EEXIST ? -1 : access(path, W_OK | X_OK);
+}
+
+/* Where compiled experiments are kept: what the person said, else the place the XDG rules name. A place nobody asked for
+ * that cannot be used is no reason to stop. */
+static int cache_folder(const struct settings *s, char path[PATH_MAX], const char **cache, struct xr_error *err)
+{
+	const char *base = environment("XDG_CACHE_HOME"), *home = environment("HOME");
+	*cache = NULL;
+	if (s->no_cache)
+		return 0;
+	if (s->target.cache)
+		snprintf(path, PATH_MAX, "%s", s->target.cache);
+	else if (base && *base == '/')
+		snprintf(path, PATH_MAX, "%s/xray", base);
+	else if (home && *home == '/')
+		snprintf(path, PATH_MAX, "%s/.cache/xray", home);
+	else
+		return 0;
+	if (make_folders(path)) {
+		if (s->target.cache) {
+			err->code = XR_EXIT_USE;
+			snprintf(err->text, sizeof err->text, "cannot write to the cache %.800s: %s; try --no-cache", path,
+			         strerror(errno));
+			return -1;
+		}
+		if (!s->quiet)
+			cli_error(XR_EXIT_OK, "no cache of compiled experiments: cannot write to %s: %s", path, strerror(errno));
+		return 0;
+	}
+	*cache = path;
+	return 0;
+}
+
+struct xr_session *cli_open(const struct settings *s, struct xr_error *err)
+{
+	struct xr_options options = s->target;
+	char path[PATH_MAX];
+	if (options.form && strcmp(options.form, "barrier") != 0 && strcmp(options.form, "switch") != 0) {
+		err->code = XR_EXIT_USE;
+		snprintf(err->text, sizeof err->text, "--form is 'barrier' or 'switch', not '%.200s'", options.form);
+		return NULL;
+	}
+	if (cache_folder(s, path, &options.cache, err))
+		return NULL;
+	if (!options.cc)
+		options.cc = environment("CC");
+	options.sample_ns = s->sample_us * 1e3;
+	return xr_session_open(&options, err);
+}
+
+/* ---- measuring -------------------------------------------------------------------------------------------------------- */
+
+struct xr_plan cli_plan(const struct settings *s)
+{
+	return (struct xr_plan){
+		.quick = s->quick,
+		.budget_s = s->budget_s,
+		.progress = s->quiet ? NULL : cli_progress,
+		.self = (void *)(uintptr_t)s,
+		.interrupt = &cli_interrupted,
+	};
+}
+
+int cli_can_write(const char *path, struct xr_error *err)
+{
+	char folder[PATH_MAX];
+	struct stat st;
+	const char *what = path;
+	if (!strcmp(path, "-"))
+		return 0;
+	snprintf(folder, sizeof folder, "%s", path);
+	char *slash = strrchr(folder, '/');
+	if (!slash)
+		strcpy(folder, ".");
+	else
+		slash[slash == folder] = 0;
+	bool exists = !stat(path, &st);
+	if (exists && S_ISDIR(st.st_mode))
+		errno = EISDIR;
+	else if (!access(exists && !S_ISREG(st.st_mode) ? path : folder, W_OK))
+		return 0;
+	err->code = XR_EXIT_USE;
+	snprintf(err->text, sizeof err->text, "cannot write %.800s: %s", what, strerror(errno));
+	return -1;
+}
+
+static void say_how_it_went(const struct settings *s, const struct xr_outcome *outcome)
+{
+	if (outcome->interrupted)
+		cli_error(XR_EXIT_SOME, "interrupted: %zu facts were found and are kept", outcome->ok);
+	else if (outcome->over_budget && !s->quiet)
+		cli_error(XR_EXIT_SOME, "the time allowed was used up: %zu facts were found, %zu not", outcome->ok, outcome->failed);
+}
+
+struct xr_description *cli_measure(const struct settings *s, const char *const *select, size_t n_select,
+                                   struct xr_outcome *outcome, int *exit)
+{
+	struct xr_error err = {0};
+	struct xr_plan plan = cli_plan(s);
+	struct xr_session *session = NULL;
+	struct xr_description *d = NULL;
+	plan.select = select;
+	plan.n_select = n_select;
+	if (!xr_plan_check(&plan, &err) && !(s->json && cli_can_write(s->json, &err)) && (session = cli_open(s, &err)))
+		d = xr_session_measure(session, &plan, outcome, &err);
+	xr_session_free(session);
+	cli_progress_clear();
+	if (!d) {
+		*exit = cli_fail(&err);
+		return NULL;
+	}
+	*exit = (int)outcome->exit;
+	say_how_it_went(s, outcome);
+	if (s->json && xr_description_write(d, s->json, &err))
+		*exit = cli_fail(&err);
+	return d;
+}

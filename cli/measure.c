@@ -1,0 +1,50 @@
+#include "cli.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A first word that is nearly a command was probably meant as one. */
+static const char *nearly_a_command(const struct settings *s)
+{
+	const char *names[16];
+	size_t n = 0;
+	for (const struct command *c = cli_commands; c->name; c++)
+		names[n++] = c->name;
+	return s->n_operands ? xr_suggest(s->operand[0], names, n) : NULL;
+}
+
+static void print_time_spent(const struct xr_description *d)
+{
+	fprintf(stderr, "xray: %.2f s in all, of which %.2f s preparing (compiling, laying out) and %.2f s timing\n",
+	        xr_description_target_number(d, "seconds"), xr_description_target_number(d, "seconds_preparing"),
+	        xr_description_target_number(d, "seconds_timing"));
+}
+
+int cmd_measure(const struct settings *s)
+{
+	struct xr_outcome outcome = {0};
+	struct xr_plan plan = {.select = s->operand, .n_select = s->n_operands};
+	struct xr_error err;
+	int exit;
+	if (xr_plan_check(&plan, &err)) {
+		const char *near = nearly_a_command(s);
+		if (near)
+			return cli_error(XR_EXIT_USE, "no command or fact is called '%s'; did you mean `xray %s`?", s->operand[0], near);
+		return cli_fail(&err);
+	}
+	struct xr_description *d = cli_measure(s, s->operand, s->n_operands, &outcome, &exit);
+	if (!d)
+		return exit;
+	struct xr_style style = cli_style(STDOUT_FILENO);
+	if (s->json && !strcmp(s->json, "-"))
+		;
+	else if (s->n_operands)
+		xr_report_facts(stdout, d, &style, s->operand, s->n_operands, s->verbose);
+	else
+		xr_report_terminal(stdout, d, &style, s->verbose);
+	if (s->verbose)
+		print_time_spent(d);
+	xr_description_free(d);
+	return cli_finish_stdout() ? XR_EXIT_USE : exit;
+}

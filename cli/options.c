@@ -1,0 +1,315 @@
+/* The option table, and the parser that reads it. */
+#include "cli.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind { FLAG, TEXT, COUNT, SEED, SECONDS, MICROSECONDS };
+
+struct option {
+	const char *name;      /* long, without the dashes */
+	char letter;           /* short; 0: none */
+	const char *argument;  /* NULL: a switch */
+	enum kind kind;
+	size_t offset;         /* of its field in struct settings */
+	unsigned commands;     /* that take it */
+	const char *help;
+};
+
+#define AT(field) offsetof(struct settings, field)
+
+static const struct option options[] = {
+	{"json", 'j', "FILE", TEXT, AT(json), CMD_TARGET, "also write the description as JSON; - for standard output"},
+	{"quick", 'q', NULL, FLAG, AT(quick), CMD_TARGET, "less time, wider error, lower confidence"},
+	{"budget", 'b', "TIME", SECONDS, AT(budget_s), CMD_TARGET, "at most so long, as in 30s or 2m"},
+	{"target", 't', "FILE", TEXT, AT(target.target), CMD_TARGET,
+	 "a cross, remote, bare-metal, simulated or recorded machine"},
+	{"cpu", 0, "N", COUNT, AT(target.cpu), CMD_TARGET, "measure on this logical CPU"},
+	{"cc", 0, "CC", TEXT, AT(target.cc), CMD_TARGET, "the C compiler [$CC, or cc]"},
+	{"cflags", 0, "FLAGS", TEXT, AT(target.cflags), CMD_TARGET, "its flags [-O2]"},
+	{"runner", 0, "CMD", TEXT, AT(target.runner), CMD_TARGET, "command put in front of the generated programs"},
+	{"baked", 0, NULL, FLAG, AT(target.baked), CMD_TARGET, "put experiments into the program: for targets that cannot talk"},
+	{"form", 0, "FORM", TEXT, AT(target.form), CMD_TARGET, "of the generated C: barrier, or switch (plain C89) [barrier]"},
+	{"sample", 0, "TIME", MICROSECONDS, AT(sample_us), CMD_TARGET, "length of one sample, as in 50us [from the clock]"},
+	{"seed", 0, "N", SEED, AT(target.seed), CMD_TARGET, "of every random choice [0]"},
+	{"record", 0, "DIR", TEXT, AT(target.record), CMD_TARGET, "keep every reading there, to be replayed with --target"},
+	{"keep", 0, "DIR", TEXT, AT(target.keep), CMD_TARGET, "keep the generated C there"},
+	{"cache-dir", 0, "DIR", TEXT, AT(target.cache), CMD_TARGET, "keep compiled experiments there [$XDG_CACHE_HOME/xray]"},
+	{"no-cache", 0, NULL, FLAG, AT(no_cache), CMD_TARGET, "keep no compiled experiments"},
+	{"type", 'T', "TYPE", TEXT, AT(type), CMD_TIME, "of p0, p1, …: i8 to i64, f32, f64, v16f32 to v64i32 [i32]"},
+	{"flavour", 0, "NAME", TEXT, AT(flavour), CMD_TIME, "plain, or native: all this machine has [plain]"},
+	{"against", 'a', "GOLDEN", TEXT, AT(against), CMD_CHECK, "compare with this description, not with the OS's claims"},
+	{"prefix", 'p', "NAME", TEXT, AT(prefix), CMD_HEADER, "of every macro [XRAY]"},
+	{"output", 'o', "FILE", TEXT, AT(output), CMD_HEADER | CMD_SHOW, "write to this file, not to standard output"},
+	{"all", 0, NULL, FLAG, AT(all), CMD_CHECK | CMD_DIFF, "also what agrees, and what has nothing to compare with"},
+	{"man", 0, NULL, FLAG, AT(man), CMD_LIST, "in the language of the manual page"},
+	{"quiet", 0, NULL, FLAG, AT(quiet), CMD_TARGET, "no progress, no messages but errors"},
+	{"verbose", 'v', NULL, FLAG, AT(verbose), CMD_TARGET | CMD_SHOW | CMD_LIST, "also how, how sure, and where the time went"},
+	{"help", 'h', NULL, FLAG, AT(help), CMD_ALL, "this help"},
+	{"version", 'V', NULL, FLAG, AT(version), CMD_ALL, "the version"},
+};
+enum { N_OPTIONS = sizeof options / sizeof *options };
+
+/* Pairs that contradict each other. */
+static const char *const conflicts[][2] = {
+	{"quick", "budget"},
+	{"quiet", "verbose"},
+	{"no-cache", "cache-dir"},
+};
+
+static const char exits[] = "Exit status: 0 all asked-for facts found (check, diff: all agree); 1 some not found (or differ);\n"
+			    "2 wrong use; 3 the target cannot be used; 4 measured but not trustworthy.\n";
+
+const struct command cli_commands[] = {
+	{CMD_MEASURE, "measure", "[FACT...]", "measure a machine (the default)",
+	 "Measures the facts named, and what they need: ids (cache.l1d.capacity), families (cache, op.mul), or\n"
+	 "micro-benchmarks (see `xray list`). None named: everything.",
+	 0, SIZE_MAX, cmd_measure},
+	{CMD_LIST, "list", "[FACT...]", "every micro-benchmark: what it finds, what it needs, what it costs", NULL, 0, SIZE_MAX,
+	 cmd_list},
+	{CMD_SHOW, "show", "FILE [FACT...]", "print the report of a description",
+	 "FILE is what --json wrote; - for standard input. With facts named, only those.", 1, SIZE_MAX, cmd_show},
+	{CMD_HEADER, "header", "FILE", "print a C header of a description",
+	 "XRAY_HAS_… tells that a fact is known, XRAY_… is its value. For C89 and C++.", 1, 1, cmd_header},
+	{CMD_TIME, "time", "STATEMENT", "latency, throughput and in-flight count of a C statement",
+	 "In 'p0 = p0 * p1 + p2', p0 is a variable of each stream's own, p1, p2, … are constants shared by all.", 1, 1, cmd_time},
+	{CMD_CHECK, "check", "[FILE]", "measured against claimed, or against another description",
+	 "Without FILE the machine is measured first.", 0, 1, cmd_check},
+	{CMD_DIFF, "diff", "A B", "what differs between two descriptions", NULL, 2, 2, cmd_diff},
+	{0, NULL, NULL, NULL, NULL, 0, 0, NULL},
+};
+
+/* ---- help ---------------------------------------------------------------------------------------------------------- */
+
+static int left_column(char *buffer, size_t size, const struct option *option)
+{
+	char letter[8] = "    ";
+	if (option->letter)
+		snprintf(letter, sizeof letter, "-%c, ", option->letter);
+	return snprintf(buffer, size, "  %s--%s%s%s", letter, option->name, option->argument ? " " : "",
+	                option->argument ? option->argument : "");
+}
+
+static void help_options(unsigned commands)
+{
+	char left[64];
+	puts("\nOptions:");
+	for (size_t i = 0; i < N_OPTIONS; i++)
+		if (options[i].commands & commands) {
+			left_column(left, sizeof left, &options[i]);
+			printf("%-24s %s\n", left, options[i].help);
+		}
+}
+
+void cli_help(const struct command *command)
+{
+	if (command && command != cli_commands) {
+		printf("Usage: xray %s [OPTION...] %s\n\n%c%s.\n", command->name, command->operands,
+		       toupper((unsigned char)*command->summary), command->summary + 1);
+		if (command->details)
+			printf("%s\n", command->details);
+		help_options(command->bit);
+		printf("\n%s", exits);
+		return;
+	}
+	puts("Usage: xray [OPTION...] [FACT...]\n"
+	     "       xray COMMAND [OPTION...] [OPERAND...]\n\n"
+	     "Measures what this machine really gives a program: caches, registers, latencies, cores.\n\n"
+	     "Commands:");
+	for (const struct command *c = cli_commands; c->name; c++) {
+		char left[64];
+		snprintf(left, sizeof left, "%s %s", c->name, c->operands);
+		printf("  %-22s %s\n", left, c->summary);
+	}
+	printf("\n%s\n", cli_commands->details);
+	help_options(CMD_MEASURE);
+	printf("\n`xray COMMAND --help` has the options of each command; `man xray` has it all.\n%s", exits);
+}
+
+/* ---- parsing ------------------------------------------------------------------------------------------------------- */
+
+static void *field(struct settings *s, const struct option *option)
+{
+	return (char *)s + option->offset;
+}
+
+/* A number with a unit behind it; -1 when it is none, or not above zero. */
+static double duration(const char *text, const char *const *unit, const double *scale, size_t n)
+{
+	char *end;
+	errno = 0;
+	double value = strtod(text, &end);
+	if (end == text || errno || !(value > 0) || !isfinite(value) || !isdigit((unsigned char)*text))
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(end, unit[i]))
+			return value * scale[i];
+	return -1;
+}
+
+static int set_value(struct settings *s, const struct option *option, const char *text)
+{
+	static const char *const long_unit[] = {"", "s", "m", "min", "h", "ms"};
+	static const double long_scale[] = {1, 1, 60, 60, 3600, 1e-3};
+	static const char *const short_unit[] = {"us", "", "ns", "ms", "s"};
+	static const double short_scale[] = {1, 1, 1e-3, 1e3, 1e6};
+	char *end;
+	errno = 0;
+	switch (option->kind) {
+	case FLAG:
+		*(bool *)field(s, option) = true;
+		return 0;
+	case TEXT:
+		if (!*text && strcmp(option->name, "cflags") != 0)
+			return cli_error(XR_EXIT_USE, "--%s needs a %s that is not empty", option->name, option->argument);
+		*(const char **)field(s, option) = text;
+		return 0;
+	case COUNT: {
+		long value = strtol(text, &end, 10);
+		if (!isdigit((unsigned char)*text) || *end || errno || value > 1 << 20)
+			return cli_error(XR_EXIT_USE, "--%s needs a number from 0 on, not '%s'", option->name, text);
+		*(int *)field(s, option) = (int)value;
+		return 0;
+	}
+	case SEED: {
+		unsigned long long value = strtoull(text, &end, 0);
+		if (!isdigit((unsigned char)*text) || *end || errno)
+			return cli_error(XR_EXIT_USE, "--%s needs a number, not '%s'", option->name, text);
+		*(uint64_t *)field(s, option) = value;
+		return 0;
+	}
+	case SECONDS:
+	case MICROSECONDS: {
+		double value = option->kind == SECONDS ? duration(text, long_unit, long_scale, 6)
+						       : duration(text, short_unit, short_scale, 5);
+		if (value <= 0)
+			return cli_error(XR_EXIT_USE, "--%s needs a time such as %s, not '%s'", option->name,
+			                 option->kind == SECONDS ? "30s or 2m" : "50us or 1ms", text);
+		*(double *)field(s, option) = value;
+		return 0;
+	}
+	}
+	return 0;
+}
+
+static const struct option *by_name(const char *name, size_t n)
+{
+	for (size_t i = 0; i < N_OPTIONS; i++)
+		if (strlen(options[i].name) == n && !memcmp(options[i].name, name, n))
+			return &options[i];
+	return NULL;
+}
+
+static const struct option *by_letter(char letter)
+{
+	for (size_t i = 0; i < N_OPTIONS; i++)
+		if (letter && options[i].letter == letter)
+			return &options[i];
+	return NULL;
+}
+
+static int unknown_option(const char *word)
+{
+	const char *names[N_OPTIONS];
+	for (size_t i = 0; i < N_OPTIONS; i++)
+		names[i] = options[i].name;
+	int n = (int)strcspn(word, "=");
+	char bare[64];
+	snprintf(bare, sizeof bare, "%.*s", n, word + strspn(word, "-") > word + n ? "" : word + strspn(word, "-"));
+	bare[strcspn(bare, "=")] = 0;
+	const char *near = xr_suggest(bare, names, N_OPTIONS);
+	if (near)
+		return cli_error(XR_EXIT_USE, "no option '%.*s'; did you mean '--%s'?", n, word, near);
+	return cli_error(XR_EXIT_USE, "no option '%.*s'; `xray --help` lists them", n, word);
+}
+
+/* One word that starts with a dash, and the value in it or behind it. */
+static int take_option(struct settings *s, char **argv, int argc, int *i, bool *given)
+{
+	const char *word = argv[*i], *value = NULL;
+	bool is_long = word[1] == '-';
+	const struct option *option = is_long ? by_name(word + 2, strcspn(word + 2, "=")) : by_letter(word[1]);
+	if (!option)
+		return unknown_option(word);
+	if (is_long && strchr(word, '='))
+		value = strchr(word, '=') + 1;
+	else if (!is_long && word[2])
+		value = word + 2;
+	if (!option->argument && value)
+		return is_long ? cli_error(XR_EXIT_USE, "--%s takes no value", option->name) : unknown_option(word);
+	if (option->argument && !value) {
+		if (*i + 1 >= argc)
+			return cli_error(XR_EXIT_USE, "--%s needs a value: --%s %s", option->name, option->name, option->argument);
+		value = argv[++*i];
+	}
+	given[option - options] = true;
+	if (option->commands == CMD_TARGET)
+		s->measuring = option->name;
+	return set_value(s, option, value);
+}
+
+static const struct command *command_named(const char *word)
+{
+	for (const struct command *c = cli_commands; c->name; c++)
+		if (!strcmp(c->name, word))
+			return c;
+	return NULL;
+}
+
+static int check_options(const struct command *command, const bool *given)
+{
+	for (size_t i = 0; i < N_OPTIONS; i++)
+		if (given[i] && !(options[i].commands & command->bit))
+			return cli_error(XR_EXIT_USE, "`xray %s` takes no --%s; see `xray %s --help`", command->name, options[i].name,
+			                 command->name);
+	for (size_t i = 0; i < sizeof conflicts / sizeof *conflicts; i++) {
+		const struct option *a = by_name(conflicts[i][0], strlen(conflicts[i][0]));
+		const struct option *b = by_name(conflicts[i][1], strlen(conflicts[i][1]));
+		if (given[a - options] && given[b - options])
+			return cli_error(XR_EXIT_USE, "--%s and --%s contradict each other; leave one out", a->name, b->name);
+	}
+	return 0;
+}
+
+static int check_operands(const struct command *command, const struct settings *s)
+{
+	if (s->n_operands < command->min_operands)
+		return cli_error(XR_EXIT_USE, "`xray %s` needs %s; see `xray %s --help`", command->name, command->operands,
+		                 command->name);
+	if (s->n_operands > command->max_operands)
+		return cli_error(XR_EXIT_USE, "`xray %s` takes %s, '%s' is too much", command->name, command->operands,
+		                 s->operand[command->max_operands]);
+	return 0;
+}
+
+const struct command *cli_parse(int argc, char **argv, struct settings *s)
+{
+	bool given[N_OPTIONS] = {false}, only_operands = false;
+	const struct command *command = NULL;
+	size_t n = 0;
+	*s = (struct settings){.target.cpu = -1};
+	for (int i = 1; i < argc; i++) {
+		char *word = argv[i];
+		if (only_operands || word[0] != '-' || !word[1]) {
+			if (!command && !only_operands && n == 0 && (command = command_named(word)))
+				continue;
+			argv[n++] = word; /* words already read give their places to the operands */
+		} else if (!strcmp(word, "--")) {
+			only_operands = true;
+		} else if (take_option(s, argv, argc, &i, given)) {
+			return NULL;
+		}
+	}
+	if (!command)
+		command = cli_commands;
+	s->operand = (const char *const *)argv;
+	s->n_operands = n;
+	if (s->help || s->version)
+		return command;
+	return check_options(command, given) || check_operands(command, s) ? NULL : command;
+}

@@ -1,0 +1,133 @@
+/* A description as a C header: for programs that tune themselves when they are compiled.
+ *
+ * Every fact gets PREFIX_HAS_…, 1 or 0, and when it is 1 also PREFIX_… with its value. Plain C89 that is C++ too: no
+ * long long, no // comments, no string beyond 509 characters, no trigraphs.
+ */
+#include "report/report.h"
+#include "report/value.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STRING_MAX = 480 };
+
+static char *macro_name(struct xr_arena *arena, const char *prefix, const char *id)
+{
+	char *name = xr_arena_printf(arena, "%s_%s", prefix, id);
+	for (char *c = name + strlen(prefix); *c; c++)
+		*c = isalnum((unsigned char)*c) ? (char)toupper((unsigned char)*c) : '_';
+	return name;
+}
+
+/* Text inside a comment must not end it. */
+static const char *in_comment(struct xr_arena *arena, const char *text)
+{
+	char *safe = xr_arena_strdup(arena, xr_safe_text(arena, text));
+	for (char *c = safe; *c; c++)
+		if ((c[0] == '*' && c[1] == '/') || (c[0] == '/' && c[1] == '*') || *c == '\\' || *c == '?' || (unsigned char)*c > 126)
+			*c = *c == '*' ? 'x' : ' ';
+	return safe;
+}
+
+static const char *string_literal(struct xr_arena *arena, const char *text)
+{
+	char *quoted = xr_arena_alloc(arena, strlen(text) * 4 + 3), *out = quoted;
+	*out++ = '"';
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+		if (*c == '"' || *c == '\\' || *c == '?')
+			out += sprintf(out, "\\%c", *c);
+		else if (*c < ' ' || *c > 126)
+			out += sprintf(out, "\\%03o", *c);
+		else
+			*out++ = (char)*c;
+	}
+	*out++ = '"';
+	return strlen(quoted) <= STRING_MAX ? quoted : NULL;
+}
+
+static const char *real_literal(struct xr_arena *arena, double value)
+{
+	const char *text = xr_arena_printf(arena, "%.15g", value);
+	const char *wrap = value < 0 ? "(%s%s)" : "%s%s";
+	return xr_arena_printf(arena, wrap, text, strpbrk(text, ".e") ? "" : ".0");
+}
+
+static const char *integer_literal(struct xr_arena *arena, json_int_t value)
+{
+	if (value >= 0 && value <= 2147483647)
+		return xr_arena_printf(arena, "%ld", (long)value);
+	if (value > 0 && value <= 4294967295)
+		return xr_arena_printf(arena, "%luUL", (unsigned long)value);
+	if (value < 0 && value >= -2147483647)
+		return xr_arena_printf(arena, "(%ld)", (long)value);
+	return real_literal(arena, (double)value); /* C89 has no integer for it everywhere */
+}
+
+/* NULL: nothing C89 could hold. */
+static const char *literal(struct xr_arena *arena, const json_t *value)
+{
+	if (json_is_boolean(value))
+		return json_is_true(value) ? "1" : "0";
+	if (json_is_integer(value))
+		return integer_literal(arena, json_integer_value(value));
+	if (json_is_real(value))
+		return real_literal(arena, json_real_value(value));
+	if (json_is_string(value))
+		return string_literal(arena, json_string_value(value));
+	char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+	const char *quoted = text ? string_literal(arena, text) : NULL;
+	free(text);
+	return quoted;
+}
+
+static void write_fact(FILE *out, struct xr_arena *arena, const struct xr_fact *fact, const char *prefix, json_t *used)
+{
+	const char *value = fact->status == XR_OK && fact->value ? literal(arena, fact->value) : NULL;
+	const char *name = macro_name(arena, prefix, fact->id);
+	const char *has = macro_name(arena, xr_arena_printf(arena, "%s_HAS", prefix), fact->id);
+	const char *why = fact->status != XR_OK ? xr_arena_printf(arena, "%s: %s", xr_status_names[fact->status], xr_fact_reason(fact))
+						: "too long for C89";
+	if (strchr(fact->id, '*') || json_object_get(used, name) || json_object_get(used, has)) {
+		fprintf(out, "/* %s: %s */\n", in_comment(arena, fact->id), in_comment(arena, strchr(fact->id, '*') ? why : "name taken"));
+		return;
+	}
+	json_object_set_new(used, name, json_true());
+	json_object_set_new(used, has, json_true());
+	if (!value) {
+		fprintf(out, "#define %s 0 /* %s */\n", has, in_comment(arena, why));
+		return;
+	}
+	fprintf(out, "#define %s 1\n#define %s %s /* %s%s%.0f %% sure */\n", has, name, value, in_comment(arena, fact->unit),
+	        *fact->unit ? ", " : "", fact->confidence * 100);
+}
+
+static bool good_prefix(const char *prefix)
+{
+	size_t n = strspn(prefix, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
+	return n > 0 && n <= 40 && !prefix[n] && !isdigit((unsigned char)*prefix);
+}
+
+int xr_report_header(FILE *out, const struct xr_description *d, const char *prefix, struct xr_error *err)
+{
+	struct xr_arena arena = {0};
+	if (!good_prefix(prefix))
+		return xr_fail(err, XR_EXIT_USE, "--prefix must be a C name of at most 40 characters, not '%.60s'", prefix);
+	const char *guard = xr_arena_printf(&arena, "%s_FACTS_H", prefix);
+	const char *name = xr_description_target_text(d, "cpu");
+	if (!*name)
+		name = xr_description_target_text(d, "name");
+	fprintf(out, "/* Measured facts of %s, %s.\n", in_comment(&arena, *name ? name : "a machine"),
+	        in_comment(&arena, xr_description_target_text(d, "date")));
+	fprintf(out, " * Made by `xray header`, version %s; %s_HAS_x is 1 where x is known. */\n", XR_VERSION, prefix);
+	fprintf(out, "#ifndef %s\n#define %s\n\n", guard, guard);
+	json_t *used = json_object();
+	json_object_set_new(used, guard, json_true());
+	for (size_t i = 0; i < xr_description_count(d); i++)
+		write_fact(out, &arena, xr_description_at(d, i), prefix, used);
+	fputs("\n#endif\n", out);
+	json_decref(used);
+	xr_arena_release(&arena);
+	return 0;
+}
