@@ -62,8 +62,9 @@ static struct pair *pair_up(struct xr_arena *arena, const struct xr_description 
 	return pairs;
 }
 
-struct xr_verdict_counts xr_report_diff(FILE *out, const struct xr_description *a, const struct xr_description *b,
-                                        const char *a_name, const char *b_name, const struct xr_style *style, bool all)
+static struct xr_verdict_counts report(FILE *out, const struct xr_description *a, const struct xr_description *b,
+                                       const char *a_name, const char *b_name, const struct xr_style *style, bool all,
+                                       bool b_rules)
 {
 	struct xr_verdict_counts counts = {0};
 	struct xr_arena arena = {0};
@@ -74,6 +75,8 @@ struct xr_verdict_counts xr_report_diff(FILE *out, const struct xr_description *
 	xr_table_init(&table, &arena, headings, 4);
 	for (size_t i = 0; i < n; i++) {
 		enum xr_agreement agreement = compare(&pairs[i]);
+		if (b_rules && !known(pairs[i].b))
+			agreement = XR_UNKNOWN; /* the rule says nothing about it */
 		xr_count_verdict(&counts, agreement);
 		if (!all && agreement != XR_DIFFER && agreement != XR_MISSING)
 			continue;
@@ -88,5 +91,24 @@ struct xr_verdict_counts xr_report_diff(FILE *out, const struct xr_description *
 	fprintf(out, "%s%zu agree, %zu differ, %zu in one only, %zu in neither.\n", table.rows ? "\n" : "", counts.agree,
 	        counts.differ, counts.missing, counts.unknown);
 	xr_arena_release(&arena);
+	return counts;
+}
+
+struct xr_verdict_counts xr_report_diff(FILE *out, const struct xr_description *a, const struct xr_description *b,
+                                        const char *a_name, const char *b_name, const struct xr_style *style, bool all)
+{
+	return report(out, a, b, a_name, b_name, style, all, false);
+}
+
+struct xr_verdict_counts xr_report_against(FILE *out, const struct xr_description *d, const struct xr_description *golden,
+                                           const char *name, const char *golden_name, const struct xr_style *style, bool all)
+{
+	struct xr_verdict_counts counts = report(out, d, golden, name, golden_name, style, all, true);
+	if (counts.differ || counts.missing)
+		fputs("Verdict: not the same machine, or not in the same state.\n", out);
+	else if (counts.agree)
+		fputs("Verdict: the same, within what two honest runs differ.\n", out);
+	else
+		fputs("Verdict: none; nothing could be compared.\n", out);
 	return counts;
 }

@@ -33,5 +33,8 @@ struct xr_verdict_counts xr_report_check(FILE *out, const struct xr_description 
 /* Beside another description. all: also what agrees, or is in neither. */
 struct xr_verdict_counts xr_report_diff(FILE *out, const struct xr_description *a, const struct xr_description *b,
                                         const char *a_name, const char *b_name, const struct xr_style *style, bool all);
+/* The same, where only what the second knows counts, and with a verdict. */
+struct xr_verdict_counts xr_report_against(FILE *out, const struct xr_description *d, const struct xr_description *golden,
+                                           const char *name, const char *golden_name, const struct xr_style *style, bool all);
 
 #endif

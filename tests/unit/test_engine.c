@@ -1,0 +1,390 @@
+/* The engine, with micro-benchmarks and a target made up for it. */
+#include "engine/engine.h"
+#include "engine/plan.h"
+#include "../lib/fake.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- micro-benchmarks made up for the tests --------------------------------------------------------------------------- */
+
+static const char *const nothing[] = {NULL};
+
+static int measure(struct xr_run *run, double *cycles)
+{
+	struct xr_spec spec = xr_spec_stream(XR_ADD, XR_I32, 1);
+	struct xr_reading reading;
+	if (xr_run_time(run, &spec, 1, &reading))
+		return -1;
+	*cycles = reading.cycles;
+	return 0;
+}
+
+static int run_clock(struct xr_run *run)
+{
+	double cycles;
+	if (measure(run, &cycles))
+		return -1;
+	xr_run_cycle(run, 2);
+	xr_fact_number(xr_run_description(run), "cpu.frequency", 1e9, "Hz", 0.99, "");
+	return 0;
+}
+
+static int run_sizes(struct xr_run *run)
+{
+	double cycles;
+	if (xr_run_wants(run, "size.a"))
+		xr_fact_count(xr_run_description(run), "size.a", 1, "bytes", 0.99, "");
+	if (measure(run, &cycles))
+		return -1;
+	xr_fact_number(xr_run_description(run), "size.cycles", cycles, "cycles", 0.99, "");
+	if (xr_run_wants(run, "size.b"))
+		xr_fact_none(xr_run_description(run), "size.b", XR_UNRELIABLE, "too noisy");
+	return 0;
+}
+
+static int run_broken(struct xr_run *run)
+{
+	(void)run;
+	return -1;
+}
+
+static int run_user(struct xr_run *run)
+{
+	xr_fact_bool(xr_run_description(run), "user.ok", true, 1, "");
+	return 0;
+}
+
+static const char *not_here(const struct xr_run *run)
+{
+	(void)run;
+	return "this one is for others";
+}
+
+static const char *const clock_finds[] = {"cpu.frequency", NULL};
+static const char *const sizes_finds[] = {"size.a", "size.b", "size.cycles", NULL}, *const needs_clock[] = {"clock", NULL};
+static const char *const broken_finds[] = {"broken.x", "broken.*.y", NULL};
+static const char *const user_finds[] = {"user.ok", NULL};
+static const char *const needs_broken[] = {"broken", NULL}, *const needs_a[] = {"size.a", NULL}, *const needs_b[] = {"size.b", NULL};
+static const char *const needs_none_such[] = {"none_such", NULL}, *const needs_user[] = {"user", NULL};
+
+static const struct xr_micro clock_micro = {"clock", "the clock", clock_finds, NULL, 1, 0, NULL, run_clock};
+static const struct xr_micro sizes_micro = {"sizes", "sizes", sizes_finds, needs_clock, 0.1, 1u << XR_OPS, NULL, run_sizes};
+static const struct xr_micro broken_micro = {"broken", "gives up", broken_finds, nothing, 3, 0, NULL, run_broken};
+static const struct xr_micro walker_micro = {"walker", "walks", user_finds, NULL, 1, 1u << XR_WALK, NULL, run_user};
+static const struct xr_micro absent_micro = {"absent", "absent", user_finds, NULL, 1, 0, not_here, run_user};
+
+static struct xr_micro user_of(const char *const *needs)
+{
+	return (struct xr_micro){"user", "uses", user_finds, needs, 0.5, 0, NULL, run_user};
+}
+
+/* ---- running them -------------------------------------------------------------------------------------------------------- */
+
+struct trial {
+	struct fake fake;
+	struct xr_description *d;
+	struct xr_outcome outcome;
+	struct xr_error err;
+	int rc;
+};
+
+static void go(struct trial *trial, const struct xr_micro *const *table, struct xr_plan plan, const char *select)
+{
+	const char *const list[] = {select};
+	plan.select = list;
+	plan.n_select = select ? 1 : 0;
+	trial->d = xr_description_new();
+	trial->rc = xr_engine_run(&trial->fake.target, table, &plan, 1, NULL, trial->d, &trial->outcome, &trial->err);
+}
+
+static void done(struct trial *trial)
+{
+	xr_description_free(trial->d);
+	fake_release(&trial->fake);
+}
+
+static const char *reason(const struct trial *trial, const char *id)
+{
+	const struct xr_fact *fact = xr_description_fact(trial->d, id);
+	return fact ? xr_fact_reason(fact) : "no such fact";
+}
+
+static void needs_come_first_and_the_cheap_before_the_dear(void **state)
+{
+	(void)state;
+	const struct xr_micro user = user_of(needs_broken);
+	const struct xr_micro *const table[] = {&broken_micro, &clock_micro, &sizes_micro, &user, NULL};
+	struct xr_arena arena = {0};
+	struct xr_order order;
+	struct xr_error err;
+	assert_int_equal(xr_order_make(&order, &arena, table, NULL, 0, &err), 0);
+	assert_int_equal(order.n, 4);
+	assert_ptr_equal(order.step[0].micro, &clock_micro);
+	assert_ptr_equal(order.step[1].micro, &sizes_micro);
+	assert_ptr_equal(order.step[2].micro, &broken_micro);
+	assert_ptr_equal(order.step[3].micro, &user);
+	xr_arena_release(&arena);
+}
+
+static void a_circle_of_needs_is_an_error(void **state)
+{
+	(void)state;
+	const struct xr_micro user = user_of(needs_user);
+	const struct xr_micro *const table[] = {&user, NULL};
+	struct xr_arena arena = {0};
+	struct xr_order order;
+	struct xr_error err;
+	assert_int_equal(xr_order_make(&order, &arena, table, NULL, 0, &err), -1);
+	assert_non_null(strstr(err.text, "circle"));
+	xr_arena_release(&arena);
+}
+
+static void a_selection_takes_what_it_needs_and_no_more(void **state)
+{
+	(void)state;
+	const struct xr_micro *const table[] = {&broken_micro, &clock_micro, &sizes_micro, NULL};
+	struct trial trial;
+	fake_init(&trial.fake);
+	go(&trial, table, (struct xr_plan){0}, "size.a");
+	assert_int_equal(trial.rc, 0);
+	assert_non_null(xr_description_fact(trial.d, "cpu.frequency"));
+	assert_non_null(xr_description_fact(trial.d, "size.a"));
+	assert_null(xr_description_fact(trial.d, "size.b"));
+	assert_null(xr_description_fact(trial.d, "broken.x"));
+	assert_int_equal(trial.outcome.exit, XR_EXIT_OK);
+	assert_int_equal(trial.outcome.ok, 1);
+	assert_string_equal(xr_description_fact(trial.d, "size.a")->micro, "sizes");
+	done(&trial);
+}
+
+static void a_micro_benchmark_can_be_named_itself(void **state)
+{
+	(void)state;
+	const struct xr_micro *const table[] = {&clock_micro, &sizes_micro, NULL};
+	struct trial trial;
+	fake_init(&trial.fake);
+	go(&trial, table, (struct xr_plan){0}, "sizes");
+	assert_non_null(xr_description_fact(trial.d, "size.a"));
+	assert_non_null(xr_description_fact(trial.d, "size.b"));
+	done(&trial);
+}
+
+static void an_unknown_fact_is_wrong_use_with_the_nearest(void **state)
+{
+	(void)state;
+	const struct xr_micro *const table[] = {&clock_micro, &sizes_micro, NULL};
+	struct trial trial;
+	fake_init(&trial.fake);
+	go(&trial, table, (struct xr_plan){0}, "cpu.freqency");
+	assert_int_equal(trial.rc, -1);
+	assert_int_equal(trial.err.code, XR_EXIT_USE);
+	assert_non_null(strstr(trial.err.text, "did you mean 'cpu.frequency'?"));
+	assert_int_equal(trial.fake.calls, 0);
+	done(&trial);
+}
+
+static void cycles_are_core_cycles_once_the_clock_is_known(void **state)
+{
+	(void)state;
+	const struct xr_micro *const table[] = {&clock_micro, &sizes_micro, NULL};
+	struct trial trial;
+	fake_init(&trial.fake); /* 1 ns at a reference of 0.5 ns: 2 references of 2 cycles each */
+	go(&trial, table, (struct xr_plan){0}, NULL);
+	assert_float_equal(xr_description_number(trial.d, "size.cycles", 0), 4, 1e-9);
+	done(&trial);
+}
+
+static void a_failure_costs_its_own_facts_and_those_that_need_it(void **state)
+{
+	(void)state;
+	const struct xr_micro user = user_of(needs_broken);
+	const struct xr_micro *const table[] = {&broken_micro, &clock_micro, &user, NULL};
+	struct trial trial;
+	fake_init(&trial.fake);
+	go(&trial, table, (struct xr_plan){0}, NULL);
+	assert_int_equal(trial.rc, 0);
+	assert_int_equal(xr_description_fact(trial.d, "broken.x")->status, XR_FAILED);
+	assert_int_equal(xr_description_fact(trial.d, "broken.*.y")->status, XR_FAILED);
+	assert_int_equal(xr_description_fact(trial.d, "user.ok")->status, XR_FAILED);
+	assert_non_null(strstr(reason(&trial, "user.ok"), "needs broken"));
+	assert_int_equal(xr_description_fact(trial.d, "cpu.frequency")->status, XR_OK);
+	assert_int_equal(trial.outcome.exit, XR_EXIT_SOME);
+	done(&trial);
+}
+
+static void a_needed_fact_must_be_found(void **state)
+{
+	(void)state;
+	const struct xr_micro a = user_of(needs_a), b = user_of(needs_b), c = user_of(needs_none_such);
+	const struct xr_micro *const with_a[] = {&clock_micro, &sizes_micro, &a, NULL};
+	const struct xr_micro *const with_b[] = {&clock_micro, &sizes_micro, &b, NULL};
+	const struct xr_micro *const with_c[] = {&c, NULL};
+	struct trial trial;
+	fake_init(&trial.fake);
+	go(&trial, with_a, (struct xr_plan){0}, "user");
+	assert_int_equal(xr_description_fact(trial.d, "user.ok")->status, XR_OK);
+	assert_null(xr_description_fact(trial.d, "size.b")); /* of what is needed only that */
+	done(&trial);
+	fake_init(&trial.fake);
+	go(&trial, with_b, (struct xr_plan){0}, NULL);
+	assert_string_equal(reason(&trial, "user.ok"), "needs size.b, which was not found: too noisy");
+	done(&trial);
+	fake_init(&trial.fake);
+	go(&trial, with_c, (struct xr_plan){0}, NULL);
+	assert_string_equal(reason(&trial, "user.ok"), "needs none_such, which this build does not have");
+	done(&trial);
+}
+
+static void what_a_target_cannot_do_is_unsupported(void **state)
+{
+	(void)state;
+	const struct xr_micro *const walks[] = {&walker_micro, NULL}, *const absent[] = {&absent_micro, NULL};
+	struct trial trial;
+	fake_init(&trial.fake);
+	go(&trial, walks, (struct xr_plan){0}, NULL);
+	assert_int_equal(xr_description_fact(trial.d, "user.ok")->status, XR_UNSUPPORTED);
+	assert_int_equal(trial.outcome.exit, XR_EXIT_OK); /* an answer */
+	done(&trial);
+	fake_init(&trial.fake);
+	go(&trial, absent, (struct xr_plan){0}, "user.ok");
+	assert_string_equal(reason(&trial, "user.ok"), "this one is for others");
+	assert_int_equal(trial.outcome.exit, XR_EXIT_SOME); /* but not the one asked for by name */
+	done(&trial);
+}
+
+static void an_interrupt_keeps_what_was_found(void **state)
+{
+	(void)state;
+	const struct xr_micro user = user_of(needs_a);
+	const struct xr_micro *const table[] = {&clock_micro, &sizes_micro, &user, NULL};
+	volatile int interrupt = 0;
+	struct trial trial;
+	fake_init(&trial.fake);
+	trial.fake.raise = &interrupt;
+	go(&trial, table, (struct xr_plan){.interrupt = &interrupt}, NULL);
+	assert_int_equal(trial.rc, 0);
+	assert_true(trial.outcome.interrupted);
+	assert_int_equal(trial.outcome.exit, XR_EXIT_SOME);
+	assert_int_equal(trial.fake.calls, 1);
+	assert_non_null(strstr(reason(&trial, "cpu.frequency"), "interrupted while"));
+	assert_non_null(strstr(reason(&trial, "size.a"), "interrupted before"));
+	done(&trial);
+}
+
+static void a_budget_is_kept(void **state)
+{
+	(void)state;
+	const struct xr_micro *const table[] = {&clock_micro, &sizes_micro, NULL};
+	struct trial trial;
+	fake_init(&trial.fake);
+	go(&trial, table, (struct xr_plan){.budget_s = 1e-9}, NULL);
+	assert_int_equal(trial.rc, 0);
+	assert_true(trial.outcome.over_budget);
+	assert_int_equal(trial.outcome.exit, XR_EXIT_SOME);
+	assert_non_null(strstr(reason(&trial, "cpu.frequency"), "--budget"));
+	done(&trial);
+	fake_init(&trial.fake);
+	go(&trial, table, (struct xr_plan){.budget_s = 60}, NULL);
+	assert_false(trial.outcome.over_budget);
+	assert_int_equal(trial.fake.samples_asked, 9); /* enough time: not hurried */
+	done(&trial);
+}
+
+static void quick_says_so_in_the_confidence(void **state)
+{
+	(void)state;
+	const struct xr_micro *const table[] = {&clock_micro, NULL};
+	struct trial trial;
+	fake_init(&trial.fake);
+	go(&trial, table, (struct xr_plan){.quick = true}, NULL);
+	assert_true(xr_description_fact(trial.d, "cpu.frequency")->confidence < 0.9);
+	assert_true(trial.fake.samples_asked < 9);
+	assert_true(json_is_true(json_object_get(xr_description_target(trial.d), "quick")));
+	done(&trial);
+}
+
+static void a_target_that_gives_nothing_is_an_error(void **state)
+{
+	(void)state;
+	const struct xr_micro *const table[] = {&clock_micro, &sizes_micro, NULL};
+	struct trial trial;
+	fake_init(&trial.fake);
+	trial.fake.lost = "the runner ended with status 127";
+	go(&trial, table, (struct xr_plan){0}, NULL);
+	assert_int_equal(trial.rc, -1);
+	assert_int_equal(trial.err.code, XR_EXIT_TARGET);
+	assert_string_equal(trial.err.text, "the runner ended with status 127");
+	done(&trial);
+}
+
+static void doubt_is_not_trustworthy(void **state)
+{
+	(void)state;
+	const struct xr_micro *const table[] = {&clock_micro, &sizes_micro, NULL};
+	struct trial trial;
+	fake_init(&trial.fake);
+	go(&trial, table, (struct xr_plan){0}, "size.b");
+	assert_int_equal(trial.outcome.exit, XR_EXIT_NOISY);
+	done(&trial);
+	fake_init(&trial.fake);
+	go(&trial, table, (struct xr_plan){0}, NULL);
+	assert_int_equal(trial.outcome.exit, XR_EXIT_SOME);
+	done(&trial);
+}
+
+struct seen {
+	int calls, finished;
+	double last_fraction;
+	bool backwards;
+};
+
+static void watch(void *self, const struct xr_progress *progress)
+{
+	struct seen *seen = self;
+	seen->calls++;
+	seen->finished += progress->finished;
+	seen->last_fraction = progress->fraction;
+	assert_true(progress->fraction >= 0 && progress->fraction <= 1);
+	assert_true(progress->remaining_s >= 0);
+	assert_int_equal(progress->count, 2);
+}
+
+static void progress_ends_at_the_end(void **state)
+{
+	(void)state;
+	const struct xr_micro *const table[] = {&clock_micro, &sizes_micro, NULL};
+	struct seen seen = {0};
+	struct trial trial;
+	fake_init(&trial.fake);
+	go(&trial, table, (struct xr_plan){.progress = watch, .self = &seen}, NULL);
+	assert_int_equal(seen.finished, 2);
+	assert_true(seen.last_fraction > 0.99);
+	done(&trial);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(needs_come_first_and_the_cheap_before_the_dear),
+		cmocka_unit_test(a_circle_of_needs_is_an_error),
+		cmocka_unit_test(a_selection_takes_what_it_needs_and_no_more),
+		cmocka_unit_test(a_micro_benchmark_can_be_named_itself),
+		cmocka_unit_test(an_unknown_fact_is_wrong_use_with_the_nearest),
+		cmocka_unit_test(cycles_are_core_cycles_once_the_clock_is_known),
+		cmocka_unit_test(a_failure_costs_its_own_facts_and_those_that_need_it),
+		cmocka_unit_test(a_needed_fact_must_be_found),
+		cmocka_unit_test(what_a_target_cannot_do_is_unsupported),
+		cmocka_unit_test(an_interrupt_keeps_what_was_found),
+		cmocka_unit_test(a_budget_is_kept),
+		cmocka_unit_test(quick_says_so_in_the_confidence),
+		cmocka_unit_test(a_target_that_gives_nothing_is_an_error),
+		cmocka_unit_test(doubt_is_not_trustworthy),
+		cmocka_unit_test(progress_ends_at_the_end),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
