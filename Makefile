@@ -59,13 +59,13 @@ run: ## install what is missing, build, measure this machine (ARGS='cache tlb' f
 	@scripts/deps build
 	$(SUBMAKE) all
 	@$(BUILD)/xray $(ARGS) || case $$? in 1|4) ;; *) exit 1 ;; esac # a fact that cannot be found is a result too
-install: all $(BUILD)/xray.pc ## install program, library, header and manual under PREFIX (DESTDIR respected)
+install: all $(BUILD)/xray.pc $(BUILD)/xray.1 ## install program, library, header and manual under PREFIX (DESTDIR respected)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin include lib/pkgconfig share/man/man1 share/xray)
 	install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(BUILD)/libxray.a $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 $(BUILD)/xray.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
 	install -m 644 include/xray.h $(DESTDIR)$(PREFIX)/include/
-	install -m 644 docs/xray.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 $(BUILD)/xray.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	for d in $(wildcard machines targets); do cp -R $$d $(DESTDIR)$(PREFIX)/share/xray/; done
 uninstall: ## remove what install put there
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/xray include/xray.h lib/libxray.a lib/pkgconfig/xray.pc share/man/man1/xray.1)
@@ -157,6 +157,11 @@ $(BUILD)/gen/micro_table.c: FORCE
 $(BUILD)/gen/agent_text.c: FORCE
 	@mkdir -p $(@D)
 	@scripts/embed xr_agent_text src/agent > $@.new && { cmp -s $@.new $@ && rm $@.new || mv $@.new $@; }
+
+# The manual page as installed has the list of micro-benchmarks of this very build.
+$(BUILD)/xray.1: docs/xray.1 $(PROGRAM)
+	$(PROGRAM) list --man > $@.list
+	sed -e '/^\.\\" `xray list --man` goes here/r $@.list' -e '/^\.\\" `xray list --man`/d' $< > $@
 
 $(BUILD)/xray.pc: scripts/xray.pc.in VERSION $(BUILD)/.install
 	sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(VERSION)|' $< > $@

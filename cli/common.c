@@ -117,8 +117,12 @@ struct xr_session *cli_open(const struct settings *s, struct xr_error *err)
 		return NULL;
 	if (!options.cc)
 		options.cc = environment("CC");
+	options.tmp = environment("TMPDIR");
 	options.sample_ns = s->sample_us * 1e3;
-	return xr_session_open(&options, err);
+	struct xr_session *session = xr_session_open(&options, err);
+	if (session && xr_session_warning(session) && !s->quiet)
+		cli_error(XR_EXIT_OK, "%s", xr_session_warning(session));
+	return session;
 }
 
 /* ---- measuring -------------------------------------------------------------------------------------------------------- */

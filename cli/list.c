@@ -31,11 +31,20 @@ static void print_plain(const struct xr_listing *one)
 	print_words("               needs ", one->needs, " ");
 }
 
+static void print_man_words(const char *head, const char *const *words)
+{
+	if (!words || !*words)
+		return;
+	printf("%s\n", head);
+	for (const char *const *word = words; *word; word++)
+		printf(".Li %s%s\n", *word, word[1] ? " ," : " .");
+}
+
 static void print_man(const struct xr_listing *one)
 {
-	printf(".TP\n.B %s\n%s.\n", one->id, one->title);
-	print_words("Finds ", one->finds, ", ");
-	print_words("Needs ", one->needs, ", ");
+	printf(".It Cm %s\n%s; about %.1f s.\n", one->id, one->title, one->cost_s);
+	print_man_words("Finds", one->finds);
+	print_man_words("Needs", one->needs);
 }
 
 int cmd_list(const struct settings *s)
@@ -45,8 +54,12 @@ int cmd_list(const struct settings *s)
 	struct xr_error err;
 	if (xr_plan_check(&plan, &err))
 		return cli_fail(&err);
+	if (s->man)
+		puts(".Bl -tag -width Ds");
 	for (size_t i = 0; xr_listing_at(i, &one); i++)
 		if (listed(s, &one))
 			(s->man ? print_man : print_plain)(&one);
+	if (s->man)
+		puts(".El");
 	return cli_finish_stdout();
 }

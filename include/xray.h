@@ -55,6 +55,7 @@ struct xr_options {
 	const char *form;    /* "barrier" or "switch"; NULL: barrier */
 	const char *keep;    /* directory that gets the generated C; NULL: not kept */
 	const char *cache;   /* directory of compiled experiments; NULL: none is kept */
+	const char *tmp;     /* directory that gets a private working directory; NULL: "/tmp" */
 	const char *record;  /* directory that gets every specification with its reading; NULL: not recorded */
 	int cpu;             /* logical CPU to measure on; -1: choose */
 	double sample_ns;    /* length of one sample; 0: from the clock */
@@ -65,6 +66,7 @@ struct xr_options {
 struct xr_session;
 struct xr_session *xr_session_open(const struct xr_options *options, struct xr_error *err); /* NULL options: this machine */
 void xr_session_free(struct xr_session *session);
+const char *xr_session_warning(const struct xr_session *session); /* something a person should know; NULL: nothing */
 
 struct xr_progress {
 	const char *micro;     /* id of the micro-benchmark at work */

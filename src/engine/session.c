@@ -25,6 +25,7 @@ struct xr_session *xr_session_open(const struct xr_options *options, struct xr_e
 		.form = o->form,
 		.keep = o->keep,
 		.cache = o->cache,
+		.tmp = o->tmp,
 		.cpu = o->cpu,
 		.sample_ns = o->sample_ns,
 		.baked = o->baked,
@@ -48,6 +49,11 @@ void xr_session_free(struct xr_session *session)
 		return;
 	xr_target_free(session->target);
 	free(session);
+}
+
+const char *xr_session_warning(const struct xr_session *session)
+{
+	return xr_target_info(session->target)->warning;
 }
 
 int xr_plan_check(const struct xr_plan *plan, struct xr_error *err)
