@@ -156,6 +156,7 @@ static const char *ops_line(struct host *h, struct streams *s, const struct xr_s
 	const struct xr_compiled *c = &s->compiled[stream];
 	if (c->failure) {
 		fail_reading(out, XR_READ_FAILED, xr_arena_printf(arena, "does not compile: %s", c->failure));
+		out->refused = true;
 		return NULL;
 	}
 	out->look = c->look;

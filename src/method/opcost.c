@@ -1,0 +1,170 @@
+/* Idea: papers 002 §3.2-3.3 and 001 §3.2. A lone dependent chain shows the latency. N independent chains fill the units:
+ * the least time per operation over N is the throughput. How many are in flight follows: latency / throughput.
+ *
+ * The papers stop at the first N that brings nothing more; fp units of latency 4 that start 2 a cycle read 0.63 cycles
+ * with 7 streams and 0.50 with 10, so all N are tried. Streams that need no registers (XR_FRESH: nothing is carried
+ * from statement to statement) help where registers are fewer than operations in flight; where the machine writes
+ * over one of its operands they cost a move more, and the least over all still decides.
+ */
+#include "method/opcost.h"
+
+#include "stat/stat.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const int scalar_streams[] = {2, 3, 4, 6, 8, 10, 12, 16};
+static const int vector_streams[] = {4, 8, 12};
+enum { LONE_UNROLL = 256, LONE_UNROLL_SLOW = 32, FRESH_VARIABLES = 2 };
+
+/* The loop's own instructions (count, compare, jump) over a body of at least 32. */
+static const double loop_insns = 0.5;
+static const double good_spread = 0.01, usable_spread = 0.05, folded = 0.9, bent = 0.03;
+
+static struct xr_spec stream(enum xr_op op, enum xr_type type, int n, enum xr_flavour flavour, enum xr_values values)
+{
+	struct xr_spec spec = xr_spec_stream(op, type, n);
+	spec.ops.flavour = flavour;
+	spec.ops.stream[0].values = values;
+	if (xr_ops[op].ranged)
+		spec.ops.unroll = LONE_UNROLL_SLOW;
+	return spec;
+}
+
+int xr_opcost_make(struct xr_spec *spec, enum xr_op op, enum xr_type type, enum xr_flavour flavour, enum xr_values values)
+{
+	bool vector = xr_types[type].vector;
+	const int *streams = vector || xr_ops[op].ranged ? vector_streams : scalar_streams;
+	size_t count = vector || xr_ops[op].ranged ? sizeof vector_streams / sizeof *vector_streams
+	                                           : sizeof scalar_streams / sizeof *scalar_streams;
+	int n = 0;
+	spec[n] = stream(op, type, 1, flavour, values);
+	if (!xr_ops[op].ranged)
+		spec[n].ops.unroll = LONE_UNROLL;
+	n++;
+	for (size_t i = 0; i < count; i++)
+		spec[n++] = stream(op, type, streams[i], flavour, values);
+	spec[n] = stream(op, type, FRESH_VARIABLES, flavour, values);
+	spec[n++].ops.stream[0].link = XR_FRESH;
+	return n;
+}
+
+static bool is_narrow(enum xr_type type)
+{
+	return !xr_types[type].fp && !xr_types[type].vector && xr_types[type].bytes < 4;
+}
+
+const char *xr_opcost_objection(struct xr_arena *arena, const struct xr_opcost *cost, const struct xr_reading *reading)
+{
+	/* C widens small integers before it computes: extending them is part of the operation */
+	double most = xr_ops[cost->op].most_insns + (is_narrow(cost->type) ? 2 : 0) + loop_insns;
+	const struct xr_look *look = &reading->look;
+	if (reading->nonlinear > bent)
+		return xr_arena_printf(arena, "time does not grow with length: %.0f %% off", 100 * reading->nonlinear);
+	if (!look->looked || look->calls > 0)
+		return NULL;
+	if (look->insns < folded)
+		return xr_arena_printf(arena, "the compiler left %.2f instructions of each statement", look->insns);
+	if (look->insns - look->stack_refs > most)
+		return xr_arena_printf(arena, "the compiler makes %.1f instructions of one statement", look->insns);
+	return NULL;
+}
+
+static bool usable(const struct xr_reading *r)
+{
+	return r->status == XR_READ_OK && r->cycles > 0;
+}
+
+/* The least time per operation, from code without objection where there is any. */
+static const struct xr_reading *least(const struct xr_opcost *cost)
+{
+	struct xr_arena scratch = {0};
+	const struct xr_reading *clean = NULL, *any = NULL;
+	for (int i = 0; i < cost->n; i++) {
+		const struct xr_reading *r = &cost->reading[i];
+		if (!usable(r))
+			continue;
+		if (!any || r->cycles < any->cycles)
+			any = r;
+		if ((!clean || r->cycles < clean->cycles) && !xr_opcost_objection(&scratch, cost, r))
+			clean = r;
+	}
+	xr_arena_release(&scratch);
+	return clean ? clean : any;
+}
+
+void xr_opcost_decide(struct xr_opcost *cost, double extra_latency)
+{
+	const struct xr_reading *alone = &cost->reading[0];
+	cost->ok = usable(alone);
+	if (!cost->ok) {
+		cost->status = alone->status == XR_READ_UNSUPPORTED ? XR_UNSUPPORTED : XR_FAILED;
+		cost->reason = alone->reason ? alone->reason : "no time was read";
+		return;
+	}
+	cost->alone = alone;
+	cost->best = least(cost);
+	cost->latency = alone->cycles - extra_latency;
+	cost->throughput = fmin(cost->best->cycles, alone->cycles);
+}
+
+static double confidence(const struct xr_reading *r)
+{
+	return r->spread <= good_spread ? 0.99 : r->spread <= usable_spread ? 0.95 : 0.6;
+}
+
+static void judge(struct xr_run *run, const struct xr_opcost *cost, const struct xr_reading *r, struct xr_fact *fact)
+{
+	const char *objection = xr_opcost_objection(xr_run_arena(run), cost, r);
+	if (objection)
+		xr_fact_doubt(fact, "%s", objection);
+	else if (r->look.calls > 0)
+		xr_fact_note(fact, "done by a library function, not by an instruction");
+	else if (r->bimodal)
+		xr_fact_note(fact, "two speeds were seen, the faster is shown: something shares the core");
+}
+
+static void id_of(char id[static 64], const struct xr_opcost *cost, const char *what, const char *suffix)
+{
+	snprintf(id, 64, "op.%s.%s.%s%s", xr_ops[cost->op].name, xr_types[cost->type].name, what, suffix);
+}
+
+void xr_opcost_put(struct xr_run *run, const struct xr_opcost *cost, const char *suffix)
+{
+	struct xr_description *d = xr_run_description(run);
+	const char *chain = cost->flavour == XR_NATIVE ? "chain, native flavour" : "chain";
+	const char *streams = cost->flavour == XR_NATIVE ? "streams, native flavour" : "streams";
+	char id[64];
+	if (!cost->ok) {
+		xr_opcost_put_none(run, cost, suffix, cost->status, cost->reason);
+		return;
+	}
+	double c1 = confidence(cost->alone), c2 = confidence(cost->best);
+	id_of(id, cost, "latency", suffix);
+	double latency = xr_snap_integer(cost->latency, 0.05);
+	judge(run, cost, cost->alone,
+	      xr_fact_number(d, id, round(latency * 1000) / 1000, "cycles", c1, chain));
+	id_of(id, cost, "throughput", suffix);
+	struct xr_fact *fact =
+		xr_fact_number(d, id, round(cost->throughput * 1000) / 1000, "cycles", c2, streams);
+	judge(run, cost, cost->best, fact);
+	if (!strcmp(suffix, "_max")) /* a range: two more ids, no third count in flight */
+		return;
+	id_of(id, cost, "in_flight", suffix);
+	double ratio = cost->latency / cost->throughput;
+	judge(run, cost, cost->best,
+	      xr_fact_count(d, id, ratio < 1 ? 1 : llround(ratio), "count", fmin(c1, c2) * (fabs(ratio - round(ratio)) < 0.35 ? 1 : 0.8),
+	                    "latency over throughput"));
+}
+
+void xr_opcost_put_none(struct xr_run *run, const struct xr_opcost *cost, const char *suffix, enum xr_status status,
+                        const char *reason)
+{
+	static const char *const what[] = {"latency", "throughput", "in_flight"};
+	for (size_t i = 0; i < (strcmp(suffix, "_max") ? 3u : 2u); i++) {
+		char id[64];
+		id_of(id, cost, what[i], suffix);
+		xr_fact_none(xr_run_description(run), id, status, "%s", reason);
+	}
+}
