@@ -1,0 +1,576 @@
+/* Communication between cores: latency, bandwidth, the locality tree, NUMA nodes.
+ *
+ * Parameter: comm.latency (ns, a line from one core to another), comm.bandwidth (bytes per second from producer to
+ * consumer), topology.tree (which CPUs are near each other, nested), topology.numa_nodes.
+ *
+ * Idea (BlackjackBench, paper 001, "Asymmetries in the memory hierarchy"): a pair of threads hands a block to and fro;
+ * for blocks beyond all caches the memory's home shows, for smaller ones the caches that the two share, for a single
+ * line the distance of the cores. The groups found with large blocks are refined with smaller ones.
+ *
+ * Algorithm: start with one group of all CPUs. For each block size, from beyond the last cache down to below the first,
+ * and last for a single line, each group is split: its first CPU is the pivot, everybody else in the group exchanges
+ * blocks with it; where the times have a gap of 15 % the near ones stay with the pivot and the far ones start again
+ * with a pivot of their own. A split is read twice. This costs n experiments per group and size instead of n². Up to
+ * MATRIX_MAX CPUs all pairs are read for the matrices anyway, and the split by single lines is made from that matrix,
+ * where groups must be near-cliques; beyond, matrices are given between the leaves of the tree. NUMA nodes are the
+ * groups for blocks beyond all caches, if single lines say so too. Every pair gets fresh memory, first touched by the
+ * producer, so its home is the producer's node.
+ *
+ * When it fails: pinning forbidden or one CPU: says so. Pairs with a CPU that somebody else uses are slow; they are read
+ * again, and a CPU that stays odd alone is not called a group.
+ */
+#include "micro/micro.h"
+#include "nano/teams.h"
+#include "stat/cliques.h"
+#include "stat/stat.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MATRIX_MAX = 64, BOTH_WAYS_MAX = 24, BATCH = 48, LEVELS_MAX = 8, ONE_LINE = 0 };
+
+static const double gap = 0.15;        /* of distances that tell groups apart */
+static const double odd = 1.5;         /* a pair this much above the median is read once more */
+
+/* One refinement: all CPUs by the group they were in after blocks of this size. */
+struct level {
+	uint64_t bytes;          /* ONE_LINE: single lines */
+	int *group;
+	int n_groups;
+};
+
+struct comm {
+	struct xr_run *run;
+	const int *cpu;          /* ids by index; everything below works with indices */
+	int n;
+	const json_t *cores;     /* set on large machines: cpu[] has one CPU per core, this all of each */
+	struct level level[LEVELS_MAX];
+	int n_levels;
+	double *latency, *bandwidth; /* n x n, ns and bytes per second; NULL beyond MATRIX_MAX */
+};
+
+/* ---- reading pairs ------------------------------------------------------------------------------------------------ */
+
+struct pair {
+	int from, to;
+	double ns;      /* one line one way, or 64 bytes moved; 0: could not be read */
+};
+
+static int read_pairs(struct comm *c, struct pair *pair, int n, uint64_t bytes)
+{
+	struct xr_spec spec[BATCH];
+	struct xr_reading r[BATCH];
+	bool big = bytes > 1u << 20;
+	struct xr_effort effort = {.samples = big ? 3 : 7, .samples_max = big || xr_run_quick(c->run) ? 5 : 14};
+	for (int done = 0; done < n;) {
+		int k = n - done < (big ? 8 : BATCH) ? n - done : (big ? 8 : BATCH);
+		for (int i = 0; i < k; i++)
+			spec[i] = xr_spec_pair(xr_run_arena(c->run), bytes == ONE_LINE ? XR_PINGPONG : XR_PIPE,
+			                       c->cpu[pair[done + i].from], c->cpu[pair[done + i].to], bytes);
+		if (xr_run_time_with(c->run, &effort, spec, (size_t)k, r))
+			return -1;
+		for (int i = 0; i < k; i++)
+			pair[done + i].ns = r[i].status == XR_READ_OK ? r[i].ns : 0;
+		done += k;
+	}
+	return 0;
+}
+
+/* Pairs far above the middle once more, the better of both: somebody else was on one of the CPUs. */
+static int read_odd_again(struct comm *c, struct pair *pair, int n, uint64_t bytes)
+{
+	double *ns = xr_arena_array(xr_run_arena(c->run), double, n);
+	struct pair *again = xr_arena_array(xr_run_arena(c->run), struct pair, n);
+	int n_again = 0;
+	for (int i = 0; i < n; i++)
+		ns[i] = pair[i].ns;
+	double middle = xr_median(ns, (size_t)n);
+	for (int i = 0; i < n; i++)
+		if (pair[i].ns > odd * middle || pair[i].ns < middle / odd)
+			again[n_again++] = pair[i];
+	if (!n_again || n_again > n / 4) /* many are not odd */
+		return 0;
+	if (read_pairs(c, again, n_again, bytes))
+		return -1;
+	for (int i = 0, k = 0; i < n; i++)
+		if (k < n_again && pair[i].from == again[k].from && pair[i].to == again[k].to) {
+			if (again[k].ns > 0 && (pair[i].ns <= 0 || again[k].ns < pair[i].ns || pair[i].ns < middle / odd))
+				pair[i].ns = again[k].ns;
+			k++;
+		}
+	return 0;
+}
+
+static int read_matrix(struct comm *c, uint64_t bytes, double *out)
+{
+	bool both = c->n <= BOTH_WAYS_MAX;
+	struct pair *pair = xr_arena_array(xr_run_arena(c->run), struct pair, c->n * c->n);
+	int k = 0;
+	for (int i = 0; i < c->n; i++)
+		for (int j = both ? 0 : i + 1; j < c->n; j++)
+			if (i != j)
+				pair[k++] = (struct pair){.from = i, .to = j};
+	if (read_pairs(c, pair, k, bytes) || read_odd_again(c, pair, k, bytes))
+		return -1;
+	for (int i = 0; i < k; i++) {
+		out[pair[i].from * c->n + pair[i].to] = pair[i].ns;
+		if (!both)
+			out[pair[i].to * c->n + pair[i].from] = pair[i].ns;
+	}
+	return 0;
+}
+
+/* ---- refining groups ---------------------------------------------------------------------------------------------- */
+
+static int by_ns(const void *a, const void *b)
+{
+	const struct pair *x = a, *y = b;
+	return (x->ns > y->ns) - (x->ns < y->ns);
+}
+
+/* Sorts the pairs and says how many are near: all below the largest distance that has a gap below it; n when there is
+ * no gap. */
+static int count_near(struct pair *pair, int n)
+{
+	qsort(pair, (size_t)n, sizeof *pair, by_ns);
+	for (int i = n - 1; i > 0; i--)
+		if (pair[i - 1].ns > 0 && pair[i].ns > (1 + gap) * pair[i - 1].ns)
+			return i;
+	return n;
+}
+
+/* Splits the CPUs listed into near and far of the first one; near ones come first in cpu[]. Read twice: both must agree
+ * on who is near, else nobody is far. `limit`: what is still near in ns, 0: look for the gap; set when a gap is found. */
+static int split_row(struct comm *c, int *cpu, int n, uint64_t bytes, double *limit, int *n_near)
+{
+	struct pair *first = xr_arena_array(xr_run_arena(c->run), struct pair, n);
+	struct pair *second = xr_arena_array(xr_run_arena(c->run), struct pair, n);
+	*n_near = n;
+	if (n < 2)
+		return 0;
+	for (int i = 1; i < n; i++)
+		first[i - 1] = second[i - 1] = (struct pair){.from = cpu[0], .to = cpu[i]};
+	if (read_pairs(c, first, n - 1, bytes) || read_odd_again(c, first, n - 1, bytes))
+		return -1;
+	int near = 0;
+	if (*limit > 0) {
+		qsort(first, (size_t)n - 1, sizeof *first, by_ns);
+		while (near < n - 1 && first[near].ns <= *limit)
+			near++;
+	} else {
+		near = count_near(first, n - 1);
+	}
+	if (near == n - 1)
+		return 0;
+	double border = *limit > 0 ? *limit : sqrt(first[near > 0 ? near - 1 : 0].ns * first[near].ns);
+	if (read_pairs(c, second, n - 1, bytes))
+		return -1;
+	bool *far = xr_arena_array(xr_run_arena(c->run), bool, c->n);
+	for (int i = near; i < n - 1; i++)
+		far[first[i].to] = true;
+	for (int i = 0; i < n - 1; i++) /* far only when both say so */
+		far[second[i].to] = far[second[i].to] && second[i].ns > border;
+	*limit = border;
+	int *sorted = xr_arena_array(xr_run_arena(c->run), int, n), k = 0;
+	for (int side = 0; side < 2; side++) {
+		for (int i = 0; i < n; i++)
+			if (far[cpu[i]] == (side == 1))
+				sorted[k++] = cpu[i];
+		if (side == 0)
+			*n_near = k;
+	}
+	memcpy(cpu, sorted, (size_t)n * sizeof *cpu);
+	return 0;
+}
+
+/* Splits one group, pivot after pivot. New group numbers from *next on. */
+static int split_group(struct comm *c, int *cpu, int n, uint64_t bytes, int *group, int *next)
+{
+	double limit = 0;
+	while (n > 0) {
+		int near;
+		if (split_row(c, cpu, n, bytes, &limit, &near))
+			return -1;
+		for (int i = 0; i < near; i++)
+			group[cpu[i]] = *next;
+		(*next)++;
+		cpu += near;
+		n -= near;
+	}
+	return 0;
+}
+
+/* By the matrix of all pairs: groups must be near-cliques. Split until nothing splits any more, a level each time. */
+static bool split_by_matrix(struct comm *c, const int *before, int n_before, int *group, int *n_groups)
+{
+	struct xr_arena *arena = xr_run_arena(c->run);
+	int *member = xr_arena_array(arena, int, c->n), *label = xr_arena_array(arena, int, c->n);
+	double *distance = xr_arena_array(arena, double, c->n * c->n), below, above;
+	bool split = false;
+	*n_groups = 0;
+	for (int g = 0; g < n_before; g++) {
+		int k = 0;
+		for (int i = 0; i < c->n; i++)
+			if (before[i] == g)
+				member[k++] = i;
+		for (int i = 0; i < k; i++)
+			for (int j = 0; j < k; j++) {
+				double there = c->latency[member[i] * c->n + member[j]], back = c->latency[member[j] * c->n + member[i]];
+				distance[i * k + j] = fmin(there, back) > 0 ? fmin(there, back) : INFINITY;
+			}
+		int found = xr_cliques(distance, k, gap, label, &below, &above);
+		split |= found > 1;
+		for (int i = 0; i < k; i++)
+			group[member[i]] = *n_groups + label[i];
+		*n_groups += found;
+	}
+	return split;
+}
+
+static struct level *new_level(struct comm *c, uint64_t bytes)
+{
+	struct level *l = &c->level[c->n_levels++];
+	l->bytes = bytes;
+	l->group = xr_arena_array(xr_run_arena(c->run), int, c->n);
+	return l;
+}
+
+/* One step of refinement. A level that splits nothing is dropped. */
+static int refine(struct comm *c, uint64_t bytes)
+{
+	const struct level *before = &c->level[c->n_levels - 1];
+	if (c->n_levels == LEVELS_MAX)
+		return 0;
+	struct level *l = new_level(c, bytes);
+	int *cpu = xr_arena_array(xr_run_arena(c->run), int, c->n);
+	for (int g = 0; g < before->n_groups; g++) {
+		int k = 0;
+		for (int i = 0; i < c->n; i++)
+			if (before->group[i] == g)
+				cpu[k++] = i;
+		if (split_group(c, cpu, k, bytes, l->group, &l->n_groups))
+			return -1;
+	}
+	if (l->n_groups == before->n_groups)
+		c->n_levels--;
+	return 0;
+}
+
+static int refine_by_lines(struct comm *c)
+{
+	if (!c->latency) { /* split until nothing splits any more */
+		for (int levels = 0; levels != c->n_levels && c->n_levels < LEVELS_MAX;) {
+			levels = c->n_levels;
+			if (refine(c, ONE_LINE))
+				return -1;
+		}
+		return 0;
+	}
+	while (c->n_levels < LEVELS_MAX) {
+		const struct level *before = &c->level[c->n_levels - 1];
+		struct level *l = new_level(c, ONE_LINE);
+		if (!split_by_matrix(c, before->group, before->n_groups, l->group, &l->n_groups)) {
+			c->n_levels--;
+			break;
+		}
+	}
+	return 0;
+}
+
+/* ---- facts -------------------------------------------------------------------------------------------------------- */
+
+/* The CPU, and its siblings where cpu[] has one for all of them. */
+static void append_cpus(const struct comm *c, json_t *cpus, int i)
+{
+	if (c->cores)
+		json_array_extend(cpus, json_array_get(c->cores, (size_t)i));
+	else
+		json_array_append_new(cpus, json_integer(c->cpu[i]));
+}
+
+/* Below the leaves of a large machine are its cores. */
+static json_t *with_cores(const struct comm *c, json_t *leaf, int group)
+{
+	const struct level *l = &c->level[c->n_levels - 1];
+	json_t *children = json_array();
+	size_t widest = 0;
+	for (int i = 0; c->cores && i < c->n; i++) {
+		if (l->group[i] != group)
+			continue;
+		json_t *cpus = json_deep_copy(json_array_get(c->cores, (size_t)i));
+		widest = json_array_size(cpus) > widest ? json_array_size(cpus) : widest;
+		json_array_append_new(children, json_pack("{s:o}", "cpus", cpus));
+	}
+	if (widest > 1 && json_array_size(children) > 1) {
+		json_object_set_new(leaf, "split_by", json_string("cores"));
+		json_object_set(leaf, "children", children);
+	}
+	json_decref(children);
+	return leaf;
+}
+
+static json_t *tree(const struct comm *c, int level, int group)
+{
+	const struct level *l = &c->level[level];
+	json_t *node = json_object(), *cpus = json_array(), *children = json_array();
+	for (int i = 0; i < c->n; i++)
+		if (l->group[i] == group)
+			append_cpus(c, cpus, i);
+	json_object_set_new(node, "cpus", cpus);
+	if (level + 1 < c->n_levels) {
+		const struct level *below = l + 1;
+		for (int g = 0; g < below->n_groups; g++) {
+			int first = 0;
+			while (below->group[first] != g)
+				first++;
+			if (l->group[first] == group)
+				json_array_append_new(children, tree(c, level + 1, g));
+		}
+	}
+	if (json_array_size(children) == 1) { /* nothing split here: the child says it all */
+		json_t *only = json_incref(json_array_get(children, 0));
+		json_decref(children);
+		json_decref(node);
+		return only;
+	}
+	if (json_array_size(children) > 1) {
+		const struct level *below = l + 1;
+		if (below->bytes == ONE_LINE)
+			json_object_set_new(node, "split_by", json_string("latency"));
+		else
+			json_object_set_new(node, "split_by", json_sprintf("blocks of %lld bytes", (long long)below->bytes));
+		json_object_set_new(node, "children", json_incref(children));
+	}
+	json_decref(children);
+	return level + 1 < c->n_levels ? node : with_cores(c, node, group);
+}
+
+/* Rows of the matrix with the CPUs they belong to. */
+static json_t *matrix(const struct comm *c, const double *value)
+{
+	json_t *cpus = json_array(), *rows = json_array();
+	for (int i = 0; i < c->n; i++) {
+		json_t *row = json_array();
+		for (int j = 0; j < c->n; j++) {
+			double v = value[i * c->n + j];
+			json_array_append_new(row, i == j || !(v > 0) ? json_null() : json_real(v));
+		}
+		json_array_append_new(cpus, json_integer(c->cpu[i]));
+		json_array_append_new(rows, row);
+	}
+	return json_pack("{s:o, s:o}", "cpus", cpus, "rows", rows);
+}
+
+/* Half the difference of the two directions, relative; the median over all pairs. */
+static double asymmetry(const struct comm *c, const double *value)
+{
+	double *d = xr_arena_array(xr_run_arena(c->run), double, c->n * c->n);
+	size_t k = 0;
+	for (int i = 0; i < c->n; i++)
+		for (int j = i + 1; j < c->n; j++) {
+			double a = value[i * c->n + j], b = value[j * c->n + i];
+			if (a > 0 && b > 0)
+				d[k++] = fabs(a - b) / fmin(a, b);
+		}
+	return k ? xr_median(d, k) : 0;
+}
+
+static void put_matrix(struct comm *c, const char *id, const double *value, const char *unit, const char *method)
+{
+	double skew = asymmetry(c, value);
+	struct xr_fact *fact = xr_fact_put(xr_run_description(c->run), id, matrix(c, value), unit, skew < 0.1 ? 0.95 : 0.7, method);
+	if (skew > 0.25)
+		xr_fact_doubt(fact, "there and back differ by %.0f %% in the middle", 100 * skew);
+	else if (skew > 0.1)
+		xr_fact_note(fact, "there and back differ by %.0f %% in the middle", 100 * skew);
+}
+
+/* Between the leaves of the tree, one pair of CPUs for each: what a large machine gets instead of all pairs. */
+static int put_leaf_matrix(struct comm *c, const char *id, uint64_t bytes, const char *unit, const char *method)
+{
+	const struct level *leaf = &c->level[c->n_levels - 1];
+	int g = leaf->n_groups < MATRIX_MAX ? leaf->n_groups : MATRIX_MAX, k = 0;
+	struct pair *pair = xr_arena_array(xr_run_arena(c->run), struct pair, g * g);
+	for (int a = 0; a < g; a++)
+		for (int b = 0; b < g; b++) {
+			int from = -1, to = -1;
+			for (int i = 0; i < c->n; i++) {
+				if (leaf->group[i] == a && from < 0)
+					from = i;
+				else if (leaf->group[i] == b && to < 0 && i != from)
+					to = i;
+			}
+			pair[k++] = (struct pair){.from = from, .to = to < 0 ? from : to};
+		}
+	int real = 0;
+	struct pair *asked = xr_arena_array(xr_run_arena(c->run), struct pair, g * g);
+	for (int i = 0; i < k; i++)
+		if (pair[i].from != pair[i].to)
+			asked[real++] = pair[i];
+	if (read_pairs(c, asked, real, bytes))
+		return -1;
+	json_t *groups = json_array(), *rows = json_array();
+	for (int a = 0, next = 0; a < g; a++) {
+		json_t *row = json_array(), *cpus = json_array();
+		for (int b = 0; b < g; b++) {
+			double ns = pair[a * g + b].from != pair[a * g + b].to ? asked[next++].ns : 0;
+			json_array_append_new(row, ns > 0 ? json_real(bytes == ONE_LINE ? ns : 64e9 / ns) : json_null());
+		}
+		for (int i = 0; i < c->n; i++)
+			if (leaf->group[i] == a)
+				append_cpus(c, cpus, i);
+		json_array_append_new(groups, cpus);
+		json_array_append_new(rows, row);
+	}
+	struct xr_fact *fact = xr_fact_put(xr_run_description(c->run), id, json_pack("{s:o, s:o}", "groups", groups, "rows", rows),
+	                                   unit, 0.9, method);
+	xr_fact_note(fact, "between groups of the tree: there are too many CPUs for all pairs");
+	return 0;
+}
+
+/* Nodes: the groups for blocks beyond all caches, when lines between them are slower too. */
+static void put_nodes(struct comm *c)
+{
+	struct xr_description *d = xr_run_description(c->run);
+	const struct level *top = c->n_levels > 1 ? &c->level[1] : NULL;
+	const char *method = "blocks beyond all caches";
+	if (!top || top->bytes == ONE_LINE) {
+		xr_fact_count(d, "topology.numa_nodes", 1, "", 0.9, method);
+		return;
+	}
+	double near = 0, far = 0;
+	int n_near = 0, n_far = 0;
+	for (int i = 0; c->latency && i < c->n; i++)
+		for (int j = 0; j < c->n; j++) {
+			double ns = c->latency[i * c->n + j];
+			if (i == j || !(ns > 0))
+				continue;
+			if (top->group[i] == top->group[j]) {
+				near += ns;
+				n_near++;
+			} else {
+				far += ns;
+				n_far++;
+			}
+		}
+	struct xr_fact *fact = xr_fact_count(d, "topology.numa_nodes", top->n_groups, "", 0.9, method);
+	if (n_near && n_far && far / n_far < (1 + gap) * near / n_near)
+		xr_fact_doubt(fact, "lines travel between the groups as fast as within them");
+}
+
+/* ---- the micro-benchmark ------------------------------------------------------------------------------------------ */
+
+/* Block sizes from beyond the last cache to below the first, from the cache facts where there are any. */
+static int block_sizes(struct xr_run *run, uint64_t *bytes)
+{
+	static const char *const levels[] = {"cache.l4.capacity", "cache.l3.capacity", "cache.l2.capacity", "cache.l1d.capacity"};
+	double largest = 0;
+	int n = 1;
+	for (int i = 0; i < 4; i++) {
+		double capacity = xr_run_number(run, levels[i], 0);
+		if (!(capacity > 0))
+			continue;
+		if (!(largest > 0))
+			largest = capacity;
+		bytes[n++] = (uint64_t)(capacity / 2) / 64 * 64;
+	}
+	if (n == 1) { /* nothing is known: sizes that mean something on most machines */
+		bytes[n++] = 1u << 20;
+		bytes[n++] = 1u << 14;
+	}
+	double beyond = fmax(4 * largest, 32u << 20);
+	bytes[0] = (uint64_t)fmin(beyond, fmin(128u << 20, (double)xr_run_info(run)->memory_bytes / 8)) / 64 * 64;
+	return n;
+}
+
+static const char *cannot(const struct xr_target_info *info)
+{
+	if (info->n_cpus < 2)
+		return "only one CPU may be used here: nobody to talk to";
+	return info->can_pin ? NULL : "threads cannot be pinned to CPUs here";
+}
+
+static int measure(struct comm *c)
+{
+	uint64_t bytes[8];
+	int n_sizes = block_sizes(c->run, bytes);
+	struct level *all = new_level(c, 0);
+	all->n_groups = 1;
+	for (int i = 0; i < n_sizes; i++) {
+		xr_run_progress(c->run, 0.5 * i / n_sizes, "groups");
+		if (refine(c, bytes[i]))
+			return -1;
+	}
+	uint64_t middle = bytes[n_sizes - 1] * 2 < 65536 ? bytes[n_sizes - 1] * 2 : 65536;
+	xr_run_progress(c->run, 0.5, "latency");
+	if (c->n <= MATRIX_MAX && !c->cores) {
+		c->latency = xr_arena_array(xr_run_arena(c->run), double, c->n * c->n);
+		c->bandwidth = xr_arena_array(xr_run_arena(c->run), double, c->n * c->n);
+		if (read_matrix(c, ONE_LINE, c->latency))
+			return -1;
+		xr_run_progress(c->run, 0.75, "bandwidth");
+		if (read_matrix(c, middle, c->bandwidth))
+			return -1;
+		for (int i = 0; i < c->n * c->n; i++)
+			c->bandwidth[i] = c->bandwidth[i] > 0 ? 64e9 / c->bandwidth[i] : 0;
+	}
+	if (refine_by_lines(c))
+		return -1;
+	char *method = xr_arena_printf(xr_run_arena(c->run), "blocks of %llu bytes", (unsigned long long)middle);
+	if (c->latency) {
+		put_matrix(c, "comm.latency", c->latency, "ns", "ping-pong on a line");
+		put_matrix(c, "comm.bandwidth", c->bandwidth, "B/s", method);
+		return 0;
+	}
+	return put_leaf_matrix(c, "comm.latency", ONE_LINE, "ns", "ping-pong on a line") ||
+	       put_leaf_matrix(c, "comm.bandwidth", middle, "B/s", method) ? -1 : 0;
+}
+
+/* On a large machine one CPU per core speaks for its siblings, when those are known for sure. */
+static void one_per_core(struct comm *c)
+{
+	const struct xr_fact *fact = xr_description_fact(xr_run_description(c->run), "threads.siblings");
+	if (c->n <= MATRIX_MAX || !fact || fact->status != XR_OK)
+		return;
+	int n = (int)json_array_size(fact->value), *cpu = xr_arena_array(xr_run_arena(c->run), int, n);
+	for (int i = 0; i < n; i++)
+		cpu[i] = (int)json_integer_value(json_array_get(json_array_get(fact->value, (size_t)i), 0));
+	c->cores = fact->value;
+	c->cpu = cpu;
+	c->n = n;
+}
+
+static int run_comm(struct xr_run *run)
+{
+	const struct xr_target_info *info = xr_run_info(run);
+	struct xr_description *d = xr_run_description(run);
+	struct comm c = {.run = run, .cpu = info->cpu_ids, .n = info->n_cpus};
+	const char *why_not = cannot(info);
+	if (why_not) {
+		static const char *const ids[] = {"comm.latency", "comm.bandwidth", "topology.tree", "topology.numa_nodes"};
+		for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+			xr_fact_none(d, ids[i], XR_UNSUPPORTED, "%s", why_not);
+		return 0;
+	}
+	one_per_core(&c);
+	if (measure(&c))
+		return -1;
+	xr_fact_put(d, "topology.tree", tree(&c, 0, 0), "", 0.9, "cliques, from large blocks to single lines");
+	put_nodes(&c);
+	return 0;
+}
+
+static const char *const finds[] = {"comm.latency", "comm.bandwidth", "topology.tree", "topology.numa_nodes", NULL};
+
+static const char *const needs[] = {"threads", NULL};
+
+const struct xr_micro xr_micro_comm = {
+	.id = "comm",
+	.title = "latency and bandwidth between cores, locality tree, NUMA nodes",
+	.finds = finds,
+	.needs = needs,
+	.cost_s = 4,
+	.kinds = 1u << XR_TEAM,
+	.run = run_comm,
+};

@@ -1,0 +1,216 @@
+/* Execution contexts: how many threads compute at full speed at the same time.
+ *
+ * Parameter: threads.contexts.int, .fp, .mem: the most threads that divide and multiply integers, divide and multiply
+ * floating-point numbers, or walk memory in the first-level cache, without one of them being delayed.
+ *
+ * Idea (BlackjackBench, paper 001 §3.3): with N contexts, M <= N threads of equal fixed work end together when one
+ * would have ended alone; with M > N the last one ends later. Threads are not pinned: where they go is the business of
+ * the OS, and its answer is what a program gets.
+ *
+ * Algorithm: y(M) = wall(M) / wall(1), both read interleaved, the best of a few windows that span many time slots. M
+ * doubles until y jumps by a quarter over the last flat value (clocks that drop with the load bend the flat part by
+ * less than that from one doubling to the next), then the step is bisected: log n windows instead of the paper's 2 n.
+ * The paper's rule, the first increment above the mean increment, fires on flat noisy data and is not used. At the
+ * end both sides of the step are asked once more.
+ *
+ * When it fails: other programs, a hypervisor or a quota take time away, which looks like fewer contexts. So a lone
+ * thread's wall clock is compared with what its work costs undisturbed, and the facts are doubtful when they differ.
+ */
+#include "micro/micro.h"
+#include "nano/teams.h"
+#include "stat/stat.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WALK_ID = 7900, WALK_BYTES = 4096, ASKED_MAX = 64 };
+
+static const double jump = 1.25;      /* y above the flat part by this much: somebody waits */
+static const double lost_much = 0.10; /* share of time taken by others that makes the answer doubtful */
+
+struct contexts {
+	struct xr_run *run;
+	struct xr_spec work;
+	double window_ns;
+	double lost;        /* worst share of a lone thread's time that others took */
+	double m[ASKED_MAX], y[ASKED_MAX]; /* everything asked, for the series */
+	size_t n_asked;
+};
+
+static struct xr_spec wall(struct contexts *c, int members)
+{
+	struct xr_arena *arena = xr_run_arena(c->run);
+	int *cpu = xr_arena_array(arena, int, members);
+	for (int i = 0; i < members; i++)
+		cpu[i] = -1;
+	struct xr_spec spec = xr_spec_team(arena, XR_WALL, cpu, NULL, (unsigned)members, &c->work, &c->work);
+	spec.team.window_ns = c->window_ns;
+	return spec;
+}
+
+/* The best window: everything that disturbs makes a window longer. */
+static double best_ns(const struct xr_reading *r)
+{
+	return r->sample && r->samples > 0 ? xr_min(r->sample, (size_t)r->samples) * r->cycle_ns : r->ns;
+}
+
+/* y for each of n team sizes; 0 where it could not be read. */
+static int ask(struct contexts *c, const int *members, int n, double *y)
+{
+	struct xr_arena *arena = xr_run_arena(c->run);
+	struct xr_spec *spec = xr_arena_array(arena, struct xr_spec, n + 2);
+	struct xr_reading *r = xr_arena_array(arena, struct xr_reading, n + 2);
+	int anywhere = -1;
+	spec[0] = wall(c, 1);
+	spec[1] = xr_spec_team(arena, XR_TOGETHER, &anywhere, NULL, 1, &c->work, NULL);
+	for (int i = 0; i < n; i++)
+		spec[i + 2] = wall(c, members[i]);
+	int windows = xr_run_quick(c->run) ? 2 : 4;
+	struct xr_effort effort = {.samples = windows, .samples_max = windows};
+	if (xr_run_time_with(c->run, &effort, spec, (size_t)n + 2, r))
+		return -1;
+	for (int i = 0; i < n; i++) {
+		bool ok = r[0].status == XR_READ_OK && r[i + 2].status == XR_READ_OK && r[0].ns > 0;
+		y[i] = ok ? best_ns(&r[i + 2]) / best_ns(&r[0]) : 0;
+		if (ok && c->n_asked < ASKED_MAX) {
+			c->m[c->n_asked] = members[i];
+			c->y[c->n_asked++] = y[i];
+		}
+	}
+	if (r[0].status == XR_READ_OK && r[1].status == XR_READ_OK && r[0].ns > 0)
+		c->lost = fmax(c->lost, 1 - best_ns(&r[1]) / best_ns(&r[0]));
+	return 0;
+}
+
+/* Doubling, then bisection. *contexts: 0 when no step was seen. */
+static int find(struct contexts *c, int logical, int *contexts)
+{
+	int members[16], n = 0;
+	double y[16], flat = 1;
+	*contexts = 0;
+	for (int m = 2; m < 2 * logical && n < 15; m *= 2)
+		members[n++] = m;
+	members[n++] = 2 * logical;
+	if (ask(c, members, n, y))
+		return -1;
+	int lo = 1, hi = 0;
+	for (int i = 0; i < n && !hi; i++) {
+		if (y[i] >= jump * flat) {
+			hi = members[i];
+		} else if (y[i] > 0) {
+			lo = members[i];
+			flat = fmax(flat, y[i]);
+		}
+	}
+	while (hi - lo > 1) {
+		int mid = lo + (hi - lo) / 2;
+		if (ask(c, &mid, 1, y))
+			return -1;
+		if (y[0] >= jump * flat)
+			hi = mid;
+		else
+			lo = mid;
+	}
+	*contexts = hi ? lo : 0;
+	return 0;
+}
+
+/* Both sides of the step again: still flat, still delayed? */
+static int confirm(struct contexts *c, int found, bool *confirmed)
+{
+	const int members[2] = {found, found + 1};
+	double y[2];
+	if (ask(c, members, 2, y))
+		return -1;
+	*confirmed = y[1] >= jump * fmax(y[0], 1) && y[0] < jump * jump;
+	return 0;
+}
+
+static void put(struct contexts *c, const char *id, int found, bool confirmed)
+{
+	struct xr_description *d = xr_run_description(c->run);
+	const struct xr_target_info *info = xr_run_info(c->run);
+	if (!found) {
+		xr_fact_none(d, id, XR_UNRELIABLE, "twice as many threads as CPUs were not slower than one");
+		return;
+	}
+	struct xr_fact *fact = xr_fact_count(d, id, found, "", confirmed ? 0.95 : 0.5, "fixed work on unpinned threads");
+	char *series = xr_arena_printf(xr_run_arena(c->run), "%s.wall", id);
+	xr_series_put(d, series, "threads", "", c->m, "wall time", "of one thread", c->y, c->n_asked);
+	xr_fact_add_series(fact, series);
+	if (info->cpu_quota > 0 && info->cpu_quota < info->n_cpus)
+		xr_fact_doubt(fact, "a quota allows the time of %.2g CPUs only", info->cpu_quota);
+	else if (c->lost > lost_much)
+		xr_fact_doubt(fact, "others took %.0f %% of a lone thread's time", 100 * c->lost);
+	else if (!confirmed)
+		xr_fact_doubt(fact, "a second look contradicted the first");
+}
+
+/* The first work of a class that this machine can do. */
+static int choose(struct xr_run *run, const struct xr_spec *spec, size_t n, struct xr_spec *work, bool *have)
+{
+	struct xr_reading r[4];
+	struct xr_effort once = {.samples = 3, .samples_max = 3};
+	*have = false;
+	if (xr_run_time_with(run, &once, spec, n, r))
+		return -1;
+	for (size_t i = 0; i < n && !*have; i++)
+		if (r[i].status == XR_READ_OK && r[i].ns > 0) {
+			*work = spec[i];
+			*have = true;
+		}
+	return 0;
+}
+
+static struct xr_spec mixed(enum xr_op a, enum xr_op b, enum xr_type type)
+{
+	const struct xr_stream streams[2] = {{.op = a, .type = type, .n = 2}, {.op = b, .type = type, .n = 4}};
+	return xr_spec_mix(streams, 2);
+}
+
+static int run_contexts(struct xr_run *run)
+{
+	const struct xr_spec walk = xr_spec_walkabout(xr_run_arena(run), WALK_ID, WALK_BYTES, 64, XR_READ, XR_ANY);
+	const struct {
+		const char *id;
+		struct xr_spec spec[3];
+		size_t n;
+	} classes[] = {
+		{"threads.contexts.int", {mixed(XR_DIV, XR_MUL, XR_I64), xr_spec_stream(XR_MUL, XR_I64, 6),
+		                          xr_spec_stream(XR_ADD, XR_I64, 6)}, 3},
+		{"threads.contexts.fp", {mixed(XR_DIV, XR_MUL, XR_F64), xr_spec_stream(XR_MUL, XR_F64, 6),
+		                         xr_spec_stream(XR_ADD, XR_F64, 6)}, 3},
+		{"threads.contexts.mem", {walk}, 1},
+	};
+	enum { N = sizeof classes / sizeof *classes };
+	for (int i = 0; i < N; i++) {
+		struct contexts c = {.run = run, .window_ns = xr_run_quick(run) ? 3e7 : 6e7};
+		bool have, confirmed = false;
+		int found;
+		if (!xr_run_wants(run, classes[i].id))
+			continue;
+		xr_run_progress(run, (double)i / N, classes[i].id + strlen("threads.contexts."));
+		if (choose(run, classes[i].spec, classes[i].n, &c.work, &have))
+			return -1;
+		if (!have) {
+			xr_fact_none(xr_run_description(run), classes[i].id, XR_UNSUPPORTED, "this machine has no such operation");
+			continue;
+		}
+		if (find(&c, xr_run_info(run)->n_cpus, &found) || (found && confirm(&c, found, &confirmed)))
+			return -1;
+		put(&c, classes[i].id, found, confirmed);
+	}
+	return 0;
+}
+
+static const char *const finds[] = {"threads.contexts.int", "threads.contexts.fp", "threads.contexts.mem", NULL};
+
+const struct xr_micro xr_micro_contexts = {
+	.id = "contexts",
+	.title = "threads that compute at full speed at once: int, fp, mem",
+	.finds = finds,
+	.needs = NULL,
+	.cost_s = 8,
+	.kinds = 1u << XR_TEAM | 1u << XR_OPS | 1u << XR_CHAIN,
+	.run = run_contexts,
+};

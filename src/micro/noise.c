@@ -1,0 +1,108 @@
+/* How quiet the machine is: what others take away, and how steady the clock is.
+ *
+ * Parameter: noise.lost (share of a thread's time that others take: programs, hypervisor, quota), noise.interrupts (stops
+ * of more than a microsecond, per second), noise.drift (relative wander of the core clock), noise.neighbour (does somebody
+ * else's thread use the other half of the core, or the hypervisor move us about).
+ *
+ * Idea: the same stream of operations timed over tens of microseconds, most of which nobody disturbs, and over a window
+ * of many time slots, which nobody escapes. The difference is what others took. A thread that watches the clock sees each
+ * stop. The reference cycle beside every sample shows the clock's wander; two modes in the throughput of a lone thread
+ * show a sibling that comes and goes.
+ *
+ * Algorithm: as the idea says; no search. It runs first, so that the others can say how far to be trusted.
+ *
+ * When it fails: a disturbance that comes only during other measurements is not seen here; each reading carries its own
+ * spread for that.
+ */
+#include "micro/micro.h"
+#include "nano/teams.h"
+#include "stat/stat.h"
+
+#include <math.h>
+
+enum { STOP_NS = 1000 };
+
+static void put_lost(struct xr_description *d, const struct xr_reading *quick, const struct xr_reading *wall)
+{
+	if (quick->status != XR_READ_OK || wall->status != XR_READ_OK || !(wall->median_ns > 0)) {
+		xr_fact_none(d, "noise.lost", XR_FAILED, "%s", wall->reason ? wall->reason : "the windows could not be timed");
+		return;
+	}
+	double lost = 1 - quick->ns / wall->median_ns;
+	struct xr_fact *fact = xr_fact_number(d, "noise.lost", lost > 0 ? lost : 0, "", 0.9, "wall clock against short samples");
+	if (lost > 0.05)
+		xr_fact_note(fact, "others take %.0f %% of the time: other programs, the hypervisor, or a quota", 100 * lost);
+}
+
+static void put_interrupts(struct xr_description *d, const struct xr_reading *stops, double window_ns)
+{
+	if (stops->status == XR_READ_UNSUPPORTED) {
+		xr_fact_none(d, "noise.interrupts", XR_UNSUPPORTED, "%s", stops->reason);
+		return;
+	}
+	/* a reading without samples means that nothing stopped the thread */
+	int n = stops->status == XR_READ_OK ? stops->samples : 0;
+	xr_fact_number(d, "noise.interrupts", n / (window_ns / 1e9), "1/s", n >= 20 ? 0.9 : 0.7, "steps of the clock");
+}
+
+static void put_clock(struct xr_description *d, const struct xr_reading *r, int n, const struct xr_reading *stream)
+{
+	double cycle[16];
+	size_t k = 0;
+	for (int i = 0; i < n && k < 16; i++)
+		if (r[i].status == XR_READ_OK && r[i].cycle_ns > 0)
+			cycle[k++] = r[i].cycle_ns;
+	if (k >= 3)
+		xr_fact_number(d, "noise.drift", (xr_max(cycle, k) - xr_min(cycle, k)) / xr_median(cycle, k), "", 0.8,
+		               "reference cycles over the test");
+	if (stream->status == XR_READ_OK) {
+		struct xr_fact *fact = xr_fact_bool(d, "noise.neighbour", stream->bimodal, stream->bimodal ? 0.8 : 0.7,
+		                                    "modes of a lone thread's throughput");
+		if (stream->bimodal)
+			xr_fact_note(fact, "throughput has two modes more than a quarter apart: the core is shared with somebody at times");
+	}
+}
+
+static int run_noise(struct xr_run *run)
+{
+	struct xr_description *d = xr_run_description(run);
+	const struct xr_target_info *info = xr_run_info(run);
+	int cpu = info->can_pin && info->n_cpus > 0 ? info->cpu_ids[0] : -1;
+	struct xr_spec stream = xr_spec_stream(XR_ADD, XR_I64, 8);
+	double window_ns = xr_run_quick(run) ? 5e7 : 1e8;
+	struct xr_spec spec[3] = {
+		xr_spec_team(xr_run_arena(run), XR_TOGETHER, &cpu, NULL, 1, &stream, NULL),
+		xr_spec_team(xr_run_arena(run), XR_WALL, &cpu, NULL, 1, &stream, NULL),
+		xr_spec_team(xr_run_arena(run), XR_SLICES, &cpu, NULL, 1, NULL, NULL),
+	};
+	struct xr_reading quick[5], wall, stops;
+	struct xr_effort few = {.samples = 3, .samples_max = 3}, once = {.samples = 1, .samples_max = 1};
+	struct xr_effort many = {.samples = 27, .samples_max = 27};
+	spec[1].team.window_ns = window_ns;
+	spec[2].team.window_ns = 2 * window_ns;
+	spec[2].team.bytes = STOP_NS;
+	for (int i = 0; i < 5; i++) {
+		xr_run_progress(run, 0.1 * i, "short samples");
+		if (xr_run_time_with(run, &many, &spec[0], 1, &quick[i]))
+			return -1;
+	}
+	xr_run_progress(run, 0.5, "long windows");
+	if (xr_run_time_with(run, &few, &spec[1], 1, &wall) || xr_run_time_with(run, &once, &spec[2], 1, &stops))
+		return -1;
+	put_lost(d, &quick[0], &wall);
+	put_interrupts(d, &stops, 2 * window_ns);
+	put_clock(d, quick, 5, &quick[0]);
+	return 0;
+}
+
+static const char *const finds[] = {"noise.lost", "noise.interrupts", "noise.drift", "noise.neighbour", NULL};
+
+const struct xr_micro xr_micro_noise = {
+	.id = "noise",
+	.title = "how quiet the machine is",
+	.finds = finds,
+	.needs = NULL,
+	.cost_s = 0.8,
+	.kinds = 1u << XR_TEAM | 1u << XR_OPS,
+	.run = run_noise,
+};

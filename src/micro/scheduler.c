@@ -1,0 +1,176 @@
+/* The scheduler: time slot, context switch, throttling.
+ *
+ * Parameter: os.timeslice (how long a thread runs before another one that waits for the CPU gets it), os.context_switch
+ * (what a switch costs), os.throttled (is even a lone thread stopped at regular intervals, as by a quota).
+ *
+ * Idea: threads on one CPU look at the clock all the time; a step of more than 200 us means that the thread was off.
+ * BlackjackBench (paper 001 §3.5) takes the most frequent length of these gaps; that is a multiple of the slot as soon
+ * as more than two threads wait. The thread's own run length between two gaps is the slot whatever the load.
+ *
+ * Algorithm: two and then three threads on one CPU; the mode of the run lengths of each, in bins of 0.1 ms; both must agree
+ * within a tenth. A switch: two threads on one CPU wake each other through a pipe; the same calls by one thread alone
+ * are taken off. Throttling: a lone thread whose runs end after the same time again and again, in gaps too long for a
+ * neighbour's slot.
+ *
+ * When it fails: without pinning, twice as many threads as CPUs take the place of two on one. Schedulers that let a
+ * thread run until somebody sleeps (batch, real time) give no gaps: nothing is seen, and that is said.
+ */
+#include "micro/micro.h"
+#include "nano/teams.h"
+#include "stat/stat.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { RIVALS_MAX = 3, RUNS_MIN = 12 };
+
+static const double bin_ns = 1e5;
+static const double agree = 0.10;
+static const double clear_share = 0.3; /* of runs at the mode: below, there is no such thing as the slot */
+
+/* Threads that watch the clock: `per_cpu` on one CPU, or that many times all CPUs when they cannot be pinned. */
+static struct xr_spec watch(struct xr_run *run, int per_cpu, double window_ns)
+{
+	const struct xr_target_info *info = xr_run_info(run);
+	int n = info->can_pin ? per_cpu : per_cpu * info->n_cpus;
+	int *cpu = xr_arena_array(xr_run_arena(run), int, n);
+	for (int i = 0; i < n; i++)
+		cpu[i] = info->can_pin ? info->cpu_ids[info->n_cpus - 1] : -1;
+	struct xr_spec spec = xr_spec_team(xr_run_arena(run), XR_SLICES, cpu, NULL, (unsigned)n, NULL, NULL);
+	spec.team.window_ns = window_ns;
+	return spec;
+}
+
+/* The most frequent run length in ns, 0 when there is none. */
+static double mode_of(const struct xr_reading *r, double *share)
+{
+	*share = 0;
+	if (r->status != XR_READ_OK || r->samples < RUNS_MIN)
+		return 0;
+	double width = fmax(bin_ns, 0.02 * xr_median(r->sample, (size_t)r->samples));
+	return xr_mode_binned(r->sample, (size_t)r->samples, width, share);
+}
+
+static void put_series(struct xr_run *run, const char *id, const struct xr_reading *r)
+{
+	double *x = xr_arena_array(xr_run_arena(run), double, r->samples);
+	double *y = xr_arena_array(xr_run_arena(run), double, r->samples);
+	for (int i = 0; i < r->samples; i++) {
+		x[i] = i;
+		y[i] = r->sample[i];
+	}
+	xr_series_put(xr_run_description(run), id, "run", "", x, "length", "ns", y, (size_t)r->samples);
+}
+
+static int time_slot(struct xr_run *run)
+{
+	struct xr_description *d = xr_run_description(run);
+	double window_ns = xr_run_quick(run) ? 4e8 : 8e8;
+	struct xr_spec spec[2] = {watch(run, 2, window_ns), watch(run, 3, window_ns)};
+	struct xr_reading r[2];
+	struct xr_effort once = {.samples = 1, .samples_max = 1};
+	double share[2], slot[2];
+	if (xr_run_time_with(run, &once, spec, 2, r))
+		return -1;
+	for (int i = 0; i < 2; i++)
+		slot[i] = mode_of(&r[i], &share[i]);
+	if (!(slot[0] > 0) && !(slot[1] > 0)) {
+		if (r[0].status != XR_READ_OK)
+			xr_fact_none(d, "os.timeslice", r[0].status == XR_READ_UNSUPPORTED ? XR_UNSUPPORTED : XR_FAILED, "%s",
+			             r[0].reason ? r[0].reason : "the threads could not be watched");
+		else
+			xr_fact_none(d, "os.timeslice", XR_UNRELIABLE, "threads on one CPU took turns %d times in %.1f s, too few to tell",
+			             r[0].samples + r[1].samples, 2 * window_ns / 1e9);
+		return 0;
+	}
+	int best = share[1] > share[0];
+	struct xr_fact *fact = xr_fact_number(d, "os.timeslice", slot[best] / 1e9, "s", 0.95, "own run length between gaps");
+	for (int i = 0; i < 2; i++)
+		if (r[i].status == XR_READ_OK) {
+			char *id = xr_arena_printf(xr_run_arena(run), "os.timeslice.%d_threads", i + 2);
+			put_series(run, id, &r[i]);
+			xr_fact_add_series(fact, id);
+		}
+	if (fabs(slot[0] - slot[1]) > agree * slot[best])
+		xr_fact_doubt(fact, "two threads on a CPU run %.2f ms at a time, three %.2f ms", slot[0] / 1e6, slot[1] / 1e6);
+	else if (share[best] < clear_share)
+		xr_fact_doubt(fact, "only %.0f %% of the runs have that length", 100 * share[best]);
+	return 0;
+}
+
+static int context_switch(struct xr_run *run)
+{
+	struct xr_description *d = xr_run_description(run);
+	const struct xr_target_info *info = xr_run_info(run);
+	if (!info->can_pin && info->n_cpus > 1) {
+		xr_fact_none(d, "os.context_switch", XR_UNSUPPORTED, "two threads cannot be held on one CPU here");
+		return 0;
+	}
+	int cpu = info->can_pin ? info->cpu_ids[info->n_cpus - 1] : -1;
+	struct xr_spec spec = xr_spec_pair(xr_run_arena(run), XR_SWITCH, cpu, cpu, 0);
+	struct xr_reading r;
+	struct xr_effort effort = {.samples = 15, .samples_max = 45, .sample_ns = 2e5};
+	if (xr_run_time_with(run, &effort, &spec, 1, &r))
+		return -1;
+	if (r.status != XR_READ_OK || !(r.ns > 0)) {
+		xr_fact_none(d, "os.context_switch", r.status == XR_READ_UNSUPPORTED ? XR_UNSUPPORTED : XR_FAILED, "%s",
+		             r.reason ? r.reason : "the switches were too quick to see");
+		return 0;
+	}
+	struct xr_fact *fact = xr_fact_number(d, "os.context_switch", r.ns / 1e9, "s", r.spread < 0.1 ? 0.9 : 0.7,
+	                                      "two threads on a CPU, a pipe, less the calls");
+	if (r.spread > 0.5)
+		xr_fact_doubt(fact, "switches took from %.1f to %.1f us and more", r.ns / 1e3, r.median_ns / 1e3);
+	return 0;
+}
+
+/* A lone thread, gaps longer than a slot of a neighbour. */
+static int throttling(struct xr_run *run)
+{
+	struct xr_description *d = xr_run_description(run);
+	double slot_ns = 1e9 * xr_run_number(run, "os.timeslice", 4e-3), share = 0;
+	struct xr_spec spec = watch(run, 1, xr_run_quick(run) ? 4e8 : 8e8);
+	if (spec.team.n_members > 1)
+		spec.team.n_members = 1;
+	spec.team.bytes = (uint64_t)(1.5 * slot_ns);
+	struct xr_reading r;
+	struct xr_effort once = {.samples = 1, .samples_max = 1};
+	if (xr_run_time_with(run, &once, &spec, 1, &r))
+		return -1;
+	/* no gap at all is a reading without samples: nobody stopped the thread */
+	int stops = r.status == XR_READ_OK ? r.samples : 0;
+	double length = stops >= 3 ? xr_mode_binned(r.sample, (size_t)stops, 0.05 * xr_median(r.sample, (size_t)stops), &share)
+	                           : 0;
+	bool throttled = stops >= 3 && share >= 0.6;
+	struct xr_fact *fact = xr_fact_bool(d, "os.throttled", throttled, stops >= 3 && !throttled ? 0.7 : 0.9,
+	                                    "gaps in a lone thread's run");
+	if (throttled)
+		xr_fact_note(fact, "a lone thread is stopped after every %.1f ms", length / 1e6);
+	else if (stops >= 3)
+		xr_fact_note(fact, "stopped %d times, but at no regular interval: neighbours", stops);
+	return 0;
+}
+
+static int run_scheduler(struct xr_run *run)
+{
+	xr_run_progress(run, 0, "time slot");
+	if (xr_run_wants(run, "os.timeslice") && time_slot(run))
+		return -1;
+	xr_run_progress(run, 0.6, "context switch");
+	if (xr_run_wants(run, "os.context_switch") && context_switch(run))
+		return -1;
+	xr_run_progress(run, 0.7, "throttling");
+	return xr_run_wants(run, "os.throttled") ? throttling(run) : 0;
+}
+
+static const char *const finds[] = {"os.timeslice", "os.context_switch", "os.throttled", NULL};
+
+const struct xr_micro xr_micro_scheduler = {
+	.id = "scheduler",
+	.title = "the scheduler's time slot, context switch, throttling",
+	.finds = finds,
+	.needs = NULL,
+	.cost_s = 2.6,
+	.kinds = 1u << XR_TEAM,
+	.run = run_scheduler,
+};

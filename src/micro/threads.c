@@ -1,0 +1,454 @@
+/* Threads: logical CPUs, physical cores, SMT siblings, types of cores.
+ *
+ * Parameter: threads.logical (CPUs this program may use), threads.cores, threads.smt (hardware threads per core),
+ * threads.siblings (which CPUs are one core), threads.types (groups of alike cores).
+ *
+ * Idea (X-Ray, the first paper, "SMT"): two threads that saturate the same units of one core get half each; on two
+ * cores they do not notice each other. Two witnesses must agree: streams of operations that saturate the units (the
+ * slowest stream counts, since not every unit need be shared), and random walks that fit the first-level cache once
+ * but not twice. All in cycles of a reference chain read under the same load, so a clock that drops when many cores
+ * are busy slows nobody here.
+ *
+ * Algorithm: for a CPU, let all CPUs not yet placed attack at once; if it slows down, bisect the attackers for the
+ * sibling, take it out, and ask again. The distances found for the first core are the guess for all others, asked in one
+ * batch (guess attacks: slowed; everybody else attacks: not slowed); only CPUs that contradict the guess are bisected
+ * themselves. So n CPUs cost about n experiments when the machine is regular and n log n when it is not. The claims
+ * of the OS are not looked at.
+ *
+ * When it fails: pinning forbidden or one CPU only: says so. A hypervisor that moves virtual CPUs about, or neighbours
+ * on the same core that come and go, make a pair look like siblings now and then: each answer is asked three times, and
+ * answers that differ make the facts unreliable. Cores that share a unit but not the first cache (or the other way
+ * round) are neither: the witnesses disagree, which is said.
+ */
+#include "micro/micro.h"
+#include "nano/teams.h"
+#include "stat/grouptest.h"
+#include "stat/stat.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WITNESSES_MAX = 6, CPUS_MAX = 4096, ASKS = 3, BATCH = 8, CHASE_ID = 7000 };
+
+static const double units_shared = 1.5, units_apart = 1.3; /* slowdown of a saturated stream: 2 when shared */
+static const double cache_shared = 1.3, cache_apart = 1.15; /* of a walk that no longer fits */
+static const double type_apart = 0.12; /* alike cores differ less than this in what an operation costs */
+
+struct threads {
+	struct xr_run *run;
+	const int *cpu;          /* ids by index; everything below works with indices */
+	int n;
+	struct xr_spec witness[WITNESSES_MAX]; /* the last one is the walk */
+	int n_witnesses;
+	double (*solo)[WITNESSES_MAX];         /* cycles by CPU and witness; 0: not read yet */
+	double *clock_ns;                      /* reference cycle by CPU */
+	bool *shaky;                           /* readings of this CPU alone fell into two modes */
+	int *core;                             /* by CPU: the lowest CPU of its core; -1: not placed; -2: undecidable */
+	int victim;                            /* of the question that is being bisected */
+};
+
+/* What an attack did: the worst unit and the walk. */
+struct effect {
+	double units, walk;
+};
+
+static enum xr_verdict judge(struct effect e)
+{
+	if (e.units >= units_shared && e.walk >= cache_shared)
+		return XR_YES;
+	if (e.units < units_apart && e.walk < cache_apart)
+		return XR_NO;
+	return XR_UNDECIDED;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------------------------- */
+
+struct question {
+	int victim;
+	const int *attacker;
+	int n_attackers;
+};
+
+static struct xr_spec attack(struct threads *t, const struct question *q, int n_attackers, int witness)
+{
+	struct xr_arena *arena = xr_run_arena(t->run);
+	int *cpu = xr_arena_array(arena, int, n_attackers + 1), *place = xr_arena_array(arena, int, n_attackers + 1);
+	for (int i = 0; i <= n_attackers; i++) {
+		place[i] = i ? q->attacker[i - 1] : q->victim;
+		cpu[i] = t->cpu[place[i]];
+	}
+	return xr_spec_team(arena, XR_TOGETHER, cpu, place, (unsigned)n_attackers + 1, &t->witness[witness],
+	                    &t->witness[witness]);
+}
+
+/* All questions in one interleaved batch, each witness alone and under attack. */
+static int ask(struct threads *t, const struct question *q, int n, struct effect *out)
+{
+	struct xr_arena *arena = xr_run_arena(t->run);
+	int w = t->n_witnesses;
+	struct xr_spec *spec = xr_arena_array(arena, struct xr_spec, 2 * n * w);
+	struct xr_reading *r = xr_arena_array(arena, struct xr_reading, 2 * n * w);
+	for (int i = 0; i < n; i++)
+		for (int k = 0; k < w; k++) {
+			spec[2 * (i * w + k)] = attack(t, &q[i], 0, k);
+			spec[2 * (i * w + k) + 1] = attack(t, &q[i], q[i].n_attackers, k);
+		}
+	struct xr_effort effort = {.samples = 7, .samples_max = xr_run_quick(t->run) ? 7 : 14};
+	if (xr_run_time_with(t->run, &effort, spec, (size_t)(2 * n * w), r))
+		return -1;
+	for (int i = 0; i < n; i++) {
+		out[i] = (struct effect){0};
+		for (int k = 0; k < w; k++) {
+			const struct xr_reading *alone = &r[2 * (i * w + k)], *attacked = alone + 1;
+			if (alone->status != XR_READ_OK || attacked->status != XR_READ_OK || alone->cycles <= 0)
+				continue;
+			double ratio = attacked->cycles / alone->cycles;
+			if (k == w - 1)
+				out[i].walk = ratio;
+			else
+				out[i].units = fmax(out[i].units, ratio);
+			t->solo[q[i].victim][k] = alone->cycles;
+			t->clock_ns[q[i].victim] = alone->cycle_ns;
+			t->shaky[q[i].victim] |= alone->bimodal;
+		}
+	}
+	return 0;
+}
+
+/* One question, asked until two answers agree; undecided when they never do. */
+static int ask_surely(struct threads *t, const struct question *q, enum xr_verdict *verdict)
+{
+	int count[3] = {0};
+	for (int i = 0; i < ASKS; i++) {
+		struct effect e;
+		if (ask(t, q, 1, &e))
+			return -1;
+		*verdict = judge(e);
+		if (++count[*verdict] == 2)
+			return 0;
+	}
+	*verdict = XR_UNDECIDED;
+	return 0;
+}
+
+static int ask_victim(void *self, const int *item, int n, enum xr_verdict *verdict)
+{
+	struct threads *t = self;
+	struct question q = {t->victim, item, n};
+	return ask_surely(t, &q, verdict);
+}
+
+/* ---- placing CPUs on cores --------------------------------------------------------------------------------------- */
+
+static int unplaced_but(const struct threads *t, int victim, int *out)
+{
+	int n = 0;
+	for (int i = 0; i < t->n; i++)
+		if (i != victim && t->core[i] == -1)
+			out[n++] = i;
+	return n;
+}
+
+/* Finds all siblings of one CPU by bisection. */
+static int place(struct threads *t, int victim)
+{
+	int *others = xr_arena_array(xr_run_arena(t->run), int, t->n);
+	t->core[victim] = victim;
+	t->victim = victim;
+	for (;;) {
+		int n = unplaced_but(t, victim, others), found;
+		enum xr_verdict verdict = XR_NO;
+		if (n && ask_victim(t, others, n, &verdict))
+			return -1;
+		if (verdict == XR_NO)
+			return 0;
+		if (verdict == XR_YES) {
+			if (xr_find_one(ask_victim, t, others, n, &found))
+				return -1;
+			if (found >= 0) {
+				t->core[others[found]] = victim;
+				continue;
+			}
+		}
+		t->core[victim] = -2;
+		return 0;
+	}
+}
+
+/* CPUs at the same distances from `victim` as the first core's from its first CPU; only those not yet placed. */
+static int guess_siblings(const struct threads *t, int first, int victim, int *out)
+{
+	int n = 0;
+	for (int i = 0; i < t->n; i++) {
+		int guess = victim + (i - first);
+		if (i != first && t->core[i] == first && guess >= 0 && guess < t->n && t->core[guess] == -1)
+			out[n++] = guess;
+	}
+	return n;
+}
+
+/* Places all CPUs that fit the guess drawn from core `first`, a few cores to a batch. */
+static int place_by_guess(struct threads *t, int first)
+{
+	struct xr_arena *arena = xr_run_arena(t->run);
+	for (int next = 0; next < t->n;) {
+		struct question q[2 * BATCH];
+		struct effect e[2 * BATCH];
+		int victim[BATCH], n_victims = 0, *taken = xr_arena_array(arena, int, t->n);
+		for (; next < t->n && n_victims < BATCH; next++) {
+			if (t->core[next] != -1 || taken[next])
+				continue;
+			int *guess = xr_arena_array(arena, int, t->n), *rest = xr_arena_array(arena, int, t->n), n_rest = 0;
+			int n_guess = guess_siblings(t, first, next, guess);
+			taken[next] = n_victims + 1;
+			for (int i = 0; i < n_guess; i++)
+				taken[guess[i]] = n_victims + 1;
+			for (int i = 0; i < t->n; i++)
+				if (t->core[i] == -1 && taken[i] != n_victims + 1)
+					rest[n_rest++] = i;
+			q[2 * n_victims] = (struct question){next, guess, n_guess};
+			q[2 * n_victims + 1] = (struct question){next, rest, n_rest};
+			victim[n_victims++] = next;
+		}
+		if (n_victims && ask(t, q, 2 * n_victims, e))
+			return -1;
+		for (int v = 0; v < n_victims; v++) {
+			const struct question *with = &q[2 * v], *without = with + 1;
+			bool fits = (!with->n_attackers || judge(e[2 * v]) == XR_YES) &&
+			            (!without->n_attackers || judge(e[2 * v + 1]) == XR_NO);
+			if (!fits)
+				continue;
+			t->core[victim[v]] = victim[v];
+			for (int i = 0; i < with->n_attackers; i++)
+				t->core[with->attacker[i]] = victim[v];
+		}
+		xr_run_progress(t->run, 0.2 + 0.7 * next / t->n, "siblings");
+	}
+	return 0;
+}
+
+static int place_all(struct threads *t)
+{
+	for (int i = 0; i < t->n; i++)
+		t->core[i] = -1;
+	for (int i = 0; i < t->n; i++) {
+		if (t->core[i] != -1)
+			continue;
+		if (place(t, i))
+			return -1;
+		if (t->core[i] == i && place_by_guess(t, i))
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- types of cores ------------------------------------------------------------------------------------------- */
+
+static bool alike(const struct threads *t, int a, int b)
+{
+	for (int k = 0; k < t->n_witnesses; k++) {
+		double x = t->solo[a][k], y = t->solo[b][k];
+		if (x > 0 && y > 0 && fabs(x - y) > type_apart * fmin(x, y))
+			return false;
+	}
+	/* the clock alone tells types apart only when it is far off: favoured cores run some percent faster */
+	double x = t->clock_ns[a], y = t->clock_ns[b];
+	return x <= 0 || y <= 0 || fabs(x - y) < 0.25 * fmin(x, y);
+}
+
+/* Every CPU alone: those that were never a victim so far. */
+static int read_alone(struct threads *t)
+{
+	struct effect e[BATCH];
+	struct question q[BATCH];
+	for (int i = 0, n = 0; i < t->n; i++) {
+		if (!(t->clock_ns[i] > 0))
+			q[n++] = (struct question){i, NULL, 0};
+		if (n == BATCH || (n && i == t->n - 1)) {
+			if (ask(t, q, n, e))
+				return -1;
+			n = 0;
+		}
+	}
+	return 0;
+}
+
+/* A reading disturbed by somebody else's thread looks like another type: those few are read once more. */
+static int put_types(struct threads *t)
+{
+	struct xr_description *d = xr_run_description(t->run);
+	int *type = xr_arena_array(xr_run_arena(t->run), int, t->n), n_types = 0, shaky = 0;
+	json_t *groups = json_array();
+	if (read_alone(t)) {
+		json_decref(groups);
+		return -1;
+	}
+	for (int i = 0; i < t->n; i++) {
+		type[i] = -1;
+		shaky += t->shaky[i];
+		for (int j = 0; j < i && type[i] < 0; j++)
+			if (alike(t, i, j))
+				type[i] = type[j];
+		if (type[i] < 0) {
+			type[i] = n_types++;
+			json_array_append_new(groups, json_array());
+		}
+		json_array_append_new(json_array_get(groups, (size_t)type[i]), json_integer(t->cpu[i]));
+	}
+	struct xr_fact *fact = xr_fact_put(d, "threads.types", groups, "", shaky ? 0.7 : 0.95, "cost of operations per CPU");
+	if (shaky && n_types > 1)
+		xr_fact_doubt(fact, "somebody else was using %d of the CPUs while they were measured", shaky);
+	return 0;
+}
+
+/* ---- the micro-benchmark ----------------------------------------------------------------------------------------- */
+
+/* Steps of 64 bytes over the largest footprint that is as fast as a tiny one, three quarters of it: fits once, not
+ * twice. The cache facts are not needed for that. */
+static int make_walk(struct threads *t, struct xr_spec *walk, bool *have)
+{
+	static const int kib[] = {2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512};
+	enum { N = sizeof kib / sizeof *kib };
+	struct xr_spec spec[N];
+	struct xr_reading r[N];
+	for (int i = 0; i < N; i++)
+		spec[i] = xr_spec_walkabout(xr_run_arena(t->run), CHASE_ID, (uint64_t)kib[i] << 10, 64, XR_READ, XR_ANY);
+	if (xr_run_time(t->run, spec, N, r))
+		return -1;
+	int fits = -1;
+	for (int i = 0; i < N && r[i].status == XR_READ_OK && r[i].cycles < 1.15 * r[0].cycles; i++)
+		fits = i;
+	*have = fits >= 0 && fits < N - 1;
+	if (*have)
+		*walk = xr_spec_walkabout(xr_run_arena(t->run), CHASE_ID, (uint64_t)kib[fits] * 768 / 64 * 64, 64, XR_READ,
+		                          XR_ANY);
+	return 0;
+}
+
+/* Streams of every unit that this machine has, wide enough to saturate it and narrow enough not to spill. */
+static int make_witnesses(struct threads *t, bool *have_walk)
+{
+	static const struct {
+		enum xr_op op;
+		enum xr_type type;
+	} candidates[] = {{XR_ADD, XR_I64}, {XR_MUL, XR_I64}, {XR_ADD, XR_F64}, {XR_DIV, XR_I64}, {XR_DIV, XR_F64}};
+	enum { N = sizeof candidates / sizeof *candidates };
+	struct xr_spec spec[N];
+	struct xr_reading r[N];
+	for (int i = 0; i < N; i++) {
+		const char *registers = xr_types[candidates[i].type].fp ? "registers.f64" : "registers.int";
+		int n = (int)xr_run_number(t->run, registers, 10) - 2;
+		spec[i] = xr_spec_stream(candidates[i].op, candidates[i].type, n < 2 ? 2 : (n > 8 ? 8 : n));
+	}
+	struct xr_effort once = {.samples = 3, .samples_max = 3};
+	if (xr_run_time_with(t->run, &once, spec, N, r))
+		return -1;
+	for (int i = 0; i < N; i++)
+		if (r[i].status == XR_READ_OK && r[i].cycles > 0)
+			t->witness[t->n_witnesses++] = spec[i];
+	if (make_walk(t, &t->witness[t->n_witnesses], have_walk))
+		return -1;
+	t->n_witnesses += *have_walk;
+	return 0;
+}
+
+static void put_nothing(struct xr_run *run, enum xr_status status, const char *why)
+{
+	static const char *const ids[] = {"threads.cores", "threads.smt", "threads.siblings"};
+	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+		xr_fact_none(xr_run_description(run), ids[i], status, "%s", why);
+}
+
+static void put_siblings(struct threads *t)
+{
+	struct xr_description *d = xr_run_description(t->run);
+	const char *method = "contention for units and first-level cache";
+	int cores = 0, smt = 0, smallest = t->n, undecided = 0, shaky = 0;
+	json_t *groups = json_array();
+	for (int i = 0; i < t->n; i++) {
+		undecided += t->core[i] == -2;
+		shaky += t->shaky[i];
+		if (t->core[i] != i && t->core[i] != -2)
+			continue;
+		json_t *group = json_array();
+		for (int j = i; j < t->n; j++)
+			if (j == i || t->core[j] == i)
+				json_array_append_new(group, json_integer(t->cpu[j]));
+		int size = (int)json_array_size(group);
+		smt = size > smt ? size : smt;
+		smallest = size < smallest ? size : smallest;
+		cores++;
+		json_array_append_new(groups, group);
+	}
+	double sure = shaky ? 0.85 : 0.97;
+	struct xr_fact *fact[3] = {
+		xr_fact_count(d, "threads.cores", cores, "", sure, method),
+		xr_fact_count(d, "threads.smt", smt, "", sure, method),
+		xr_fact_put(d, "threads.siblings", groups, "", sure, method),
+	};
+	for (int i = 0; i < 3; i++) {
+		if (undecided)
+			xr_fact_doubt(fact[i], "for %d of %d CPUs contention comes and goes, or units and cache disagree: a neighbour "
+			              "or the hypervisor is in the way", undecided, t->n);
+		else if (shaky)
+			xr_fact_note(fact[i], "somebody else was using %d of the CPUs at times", shaky);
+	}
+	if (!undecided && smallest < smt)
+		xr_fact_note(fact[1], "some cores have only %d", smallest);
+}
+
+static void put_logical(struct xr_run *run)
+{
+	const struct xr_target_info *info = xr_run_info(run);
+	struct xr_fact *fact = xr_fact_count(xr_run_description(run), "threads.logical", info->n_cpus, "", 0.99,
+	                                     "CPUs a thread could be put on");
+	if (info->cpu_quota > 0 && info->cpu_quota < info->n_cpus)
+		xr_fact_note(fact, "a quota allows the time of %.2g CPUs only", info->cpu_quota);
+	else if (!info->can_pin)
+		xr_fact_note(fact, "threads cannot be pinned here, so the CPUs were not tried one by one");
+}
+
+static int run_threads(struct xr_run *run)
+{
+	const struct xr_target_info *info = xr_run_info(run);
+	struct xr_arena *arena = xr_run_arena(run);
+	struct threads t = {.run = run, .cpu = info->cpu_ids, .n = info->n_cpus < CPUS_MAX ? info->n_cpus : CPUS_MAX};
+	bool have_walk = false;
+
+	put_logical(run);
+	if (t.n < 2 || !info->can_pin) {
+		put_nothing(run, XR_UNSUPPORTED, t.n < 2 ? "only one CPU may be used here: nobody to compete with"
+		                                         : "threads cannot be pinned to CPUs here");
+		if (t.n == 1)
+			xr_fact_count(xr_run_description(run), "threads.cores", 1, "", 0.99, "only one CPU may be used");
+		return 0;
+	}
+	t.solo = xr_arena_alloc(arena, sizeof *t.solo * (size_t)t.n);
+	t.clock_ns = xr_arena_array(arena, double, t.n);
+	t.shaky = xr_arena_array(arena, bool, t.n);
+	t.core = xr_arena_array(arena, int, t.n);
+	xr_run_progress(run, 0.02, "witnesses");
+	if (make_witnesses(&t, &have_walk))
+		return -1;
+	if (!have_walk || t.n_witnesses < 2) {
+		put_nothing(run, XR_UNRELIABLE, "no two witnesses: neither a saturating stream nor a first-level cache was found");
+		return 0;
+	}
+	if (place_all(&t))
+		return -1;
+	put_siblings(&t);
+	return put_types(&t);
+}
+
+static const char *const finds[] = {"threads.logical", "threads.cores", "threads.smt", "threads.siblings", "threads.types",
+                                    NULL};
+
+const struct xr_micro xr_micro_threads = {
+	.id = "threads",
+	.title = "logical CPUs, cores, SMT siblings, types of cores",
+	.finds = finds,
+	.needs = NULL,
+	.cost_s = 2,
+	.kinds = 1u << XR_TEAM | 1u << XR_OPS | 1u << XR_CHAIN,
+	.run = run_threads,
+};
