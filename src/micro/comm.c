@@ -232,6 +232,7 @@ static struct level *new_level(struct comm *c, uint64_t bytes)
 {
 	struct level *l = &c->level[c->n_levels++];
 	l->bytes = bytes;
+	l->n_groups = 0; /* the place may have been a level that split nothing */
 	l->group = xr_arena_array(xr_run_arena(c->run), int, c->n);
 	return l;
 }

@@ -13,8 +13,10 @@
  * The paper's rule, the first increment above the mean increment, fires on flat noisy data and is not used. At the
  * end both sides of the step are asked once more.
  *
- * When it fails: other programs, a hypervisor or a quota take time away, which looks like fewer contexts. So a lone
- * thread's wall clock is compared with what its work costs undisturbed, and the facts are doubtful when they differ.
+ * When it fails: other programs, a hypervisor or a quota take time away, which looks like fewer contexts. Two things
+ * tell: a lone thread's wall clock against what its work costs undisturbed, and pinned threads on all CPUs, in samples
+ * too short for anybody else to matter, which must slow each other down if there are fewer contexts than CPUs. Where
+ * these contradict, the fact is unreliable and says so.
  */
 #include "micro/micro.h"
 #include "nano/teams.h"
@@ -23,10 +25,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { WALK_ID = 7900, WALK_BYTES = 4096, ASKED_MAX = 64 };
+enum { WALK_ID = 7900, WALK_BYTES = 4096, ASKED_MAX = 64, VICTIMS = 4 };
 
 static const double jump = 1.25;      /* y above the flat part by this much: somebody waits */
 static const double lost_much = 0.10; /* share of time taken by others that makes the answer doubtful */
+static const double units_taken = 1.5; /* slowdown of pinned threads that the wall clock could not have missed */
 
 struct contexts {
 	struct xr_run *run;
@@ -115,6 +118,35 @@ static int find(struct contexts *c, int logical, int *contexts)
 	return 0;
 }
 
+/* Second witness: all CPUs at once, pinned, in samples too short for anybody else to matter. *slowdown: of the worst of
+ * a few CPUs; 0 when threads cannot be pinned. */
+static int ask_hardware(struct contexts *c, double *slowdown)
+{
+	const struct xr_target_info *info = xr_run_info(c->run);
+	struct xr_arena *arena = xr_run_arena(c->run);
+	int n = info->n_cpus, k = 0;
+	struct xr_spec spec[2 * VICTIMS];
+	struct xr_reading r[2 * VICTIMS];
+	*slowdown = 0;
+	if (!info->can_pin || n < 2)
+		return 0;
+	for (int v = 0; v < n && k < 2 * VICTIMS; v += n > VICTIMS ? n / VICTIMS : 1) {
+		int *cpu = xr_arena_array(arena, int, n), *place = xr_arena_array(arena, int, n);
+		for (int i = 0; i < n; i++) {
+			place[i] = (v + i) % n;
+			cpu[i] = info->cpu_ids[place[i]];
+		}
+		spec[k++] = xr_spec_team(arena, XR_TOGETHER, cpu, place, 1, &c->work, NULL);
+		spec[k++] = xr_spec_team(arena, XR_TOGETHER, cpu, place, (unsigned)n, &c->work, &c->work);
+	}
+	if (xr_run_time(c->run, spec, (size_t)k, r))
+		return -1;
+	for (int i = 0; i < k; i += 2)
+		if (r[i].status == XR_READ_OK && r[i + 1].status == XR_READ_OK && r[i].cycles > 0)
+			*slowdown = fmax(*slowdown, r[i + 1].cycles / r[i].cycles);
+	return 0;
+}
+
 /* Both sides of the step again: still flat, still delayed? */
 static int confirm(struct contexts *c, int found, bool *confirmed)
 {
@@ -126,24 +158,36 @@ static int confirm(struct contexts *c, int found, bool *confirmed)
 	return 0;
 }
 
-static void put(struct contexts *c, const char *id, int found, bool confirmed)
+/* Why the answer is in doubt, or NULL. */
+static const char *doubt(const struct contexts *c, int found, bool confirmed, double slowdown)
+{
+	const struct xr_target_info *info = xr_run_info(c->run);
+	struct xr_arena *arena = xr_run_arena(c->run);
+	if (info->cpu_quota > 0 && info->cpu_quota < info->n_cpus)
+		return xr_arena_printf(arena, "a quota allows the time of %.2g CPUs only", info->cpu_quota);
+	if (found < info->n_cpus && slowdown > 0 && slowdown < jump)
+		return xr_arena_printf(arena, "%d threads waited for each other, yet %d pinned ones do not slow each other down: "
+		                       "others use the CPUs", found + 1, info->n_cpus);
+	if (c->lost > lost_much)
+		return xr_arena_printf(arena, "others took %.0f %% of a lone thread's time", 100 * c->lost);
+	if (found == info->n_cpus && slowdown >= units_taken)
+		return xr_arena_printf(arena, "pinned to all CPUs, threads slow each other down by %.1f", slowdown);
+	return confirmed ? NULL : "a second look contradicted the first";
+}
+
+static void put(struct contexts *c, const char *id, int found, const char *why)
 {
 	struct xr_description *d = xr_run_description(c->run);
-	const struct xr_target_info *info = xr_run_info(c->run);
 	if (!found) {
 		xr_fact_none(d, id, XR_UNRELIABLE, "twice as many threads as CPUs were not slower than one");
 		return;
 	}
-	struct xr_fact *fact = xr_fact_count(d, id, found, "", confirmed ? 0.95 : 0.5, "fixed work on unpinned threads");
+	struct xr_fact *fact = xr_fact_count(d, id, found, "", 0.95, "fixed work on unpinned threads");
 	char *series = xr_arena_printf(xr_run_arena(c->run), "%s.wall", id);
 	xr_series_put(d, series, "threads", "", c->m, "wall time", "of one thread", c->y, c->n_asked);
 	xr_fact_add_series(fact, series);
-	if (info->cpu_quota > 0 && info->cpu_quota < info->n_cpus)
-		xr_fact_doubt(fact, "a quota allows the time of %.2g CPUs only", info->cpu_quota);
-	else if (c->lost > lost_much)
-		xr_fact_doubt(fact, "others took %.0f %% of a lone thread's time", 100 * c->lost);
-	else if (!confirmed)
-		xr_fact_doubt(fact, "a second look contradicted the first");
+	if (why)
+		xr_fact_doubt(fact, "%s", why);
 }
 
 /* The first work of a class that this machine can do. */
@@ -187,6 +231,7 @@ static int run_contexts(struct xr_run *run)
 		struct contexts c = {.run = run, .window_ns = xr_run_quick(run) ? 3e7 : 6e7};
 		bool have, confirmed = false;
 		int found;
+		double slowdown;
 		if (!xr_run_wants(run, classes[i].id))
 			continue;
 		xr_run_progress(run, (double)i / N, classes[i].id + strlen("threads.contexts."));
@@ -196,9 +241,10 @@ static int run_contexts(struct xr_run *run)
 			xr_fact_none(xr_run_description(run), classes[i].id, XR_UNSUPPORTED, "this machine has no such operation");
 			continue;
 		}
-		if (find(&c, xr_run_info(run)->n_cpus, &found) || (found && confirm(&c, found, &confirmed)))
+		if (find(&c, xr_run_info(run)->n_cpus, &found) || (found && confirm(&c, found, &confirmed)) ||
+		    ask_hardware(&c, &slowdown))
 			return -1;
-		put(&c, classes[i].id, found, confirmed);
+		put(&c, classes[i].id, found, doubt(&c, found, confirmed, slowdown));
 	}
 	return 0;
 }

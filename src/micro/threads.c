@@ -28,11 +28,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { WITNESSES_MAX = 6, CPUS_MAX = 4096, ASKS = 3, BATCH = 8, CHASE_ID = 7000 };
+enum { WITNESSES_MAX = 6, CPUS_MAX = 4096, ASKS = 3, BATCH = 8, TYPE_READS = 4, CHASE_ID = 7000 };
 
 static const double units_shared = 1.5, units_apart = 1.3; /* slowdown of a saturated stream: 2 when shared */
 static const double cache_shared = 1.3, cache_apart = 1.15; /* of a walk that no longer fits */
 static const double type_apart = 0.12; /* alike cores differ less than this in what an operation costs */
+static const double clock_apart = 0.25;
 
 struct threads {
 	struct xr_run *run;
@@ -81,6 +82,15 @@ static struct xr_spec attack(struct threads *t, const struct question *q, int n_
 	                    &t->witness[witness]);
 }
 
+/* The best of all readings of a CPU alone: neighbours only ever make it slower. */
+static void note_alone(struct threads *t, int cpu, int witness, const struct xr_reading *r)
+{
+	double *cycles = &t->solo[cpu][witness], *clock_ns = &t->clock_ns[cpu];
+	*cycles = *cycles > 0 ? fmin(*cycles, r->cycles) : r->cycles;
+	*clock_ns = *clock_ns > 0 ? fmin(*clock_ns, r->cycle_ns) : r->cycle_ns;
+	t->shaky[cpu] |= r->bimodal;
+}
+
 /* All questions in one interleaved batch, each witness alone and under attack. */
 static int ask(struct threads *t, const struct question *q, int n, struct effect *out)
 {
@@ -107,9 +117,7 @@ static int ask(struct threads *t, const struct question *q, int n, struct effect
 				out[i].walk = ratio;
 			else
 				out[i].units = fmax(out[i].units, ratio);
-			t->solo[q[i].victim][k] = alone->cycles;
-			t->clock_ns[q[i].victim] = alone->cycle_ns;
-			t->shaky[q[i].victim] |= alone->bimodal;
+			note_alone(t, q[i].victim, k, alone);
 		}
 	}
 	return 0;
@@ -244,27 +252,36 @@ static int place_all(struct threads *t)
 
 /* ---- types of cores ------------------------------------------------------------------------------------------- */
 
-static bool alike(const struct threads *t, int a, int b)
+static bool apart(double x, double y, double limit)
 {
-	for (int k = 0; k < t->n_witnesses; k++) {
-		double x = t->solo[a][k], y = t->solo[b][k];
-		if (x > 0 && y > 0 && fabs(x - y) > type_apart * fmin(x, y))
-			return false;
-	}
-	/* the clock alone tells types apart only when it is far off: favoured cores run some percent faster */
-	double x = t->clock_ns[a], y = t->clock_ns[b];
-	return x <= 0 || y <= 0 || fabs(x - y) < 0.25 * fmin(x, y);
+	return x > 0 && y > 0 && fabs(x - y) > limit * fmin(x, y);
 }
 
-/* Every CPU alone: those that were never a victim so far. */
+/* What no neighbour can change: the latency of the first cache, and the clock, when it is far off (favoured cores run
+ * some percent faster). */
+static bool differ_surely(const struct threads *t, int a, int b)
+{
+	int walk = t->n_witnesses - 1;
+	return apart(t->solo[a][walk], t->solo[b][walk], type_apart) || apart(t->clock_ns[a], t->clock_ns[b], clock_apart);
+}
+
+/* Throughput: lower all the time on a core that somebody else uses too. */
+static bool differ_in_streams(const struct threads *t, int a, int b)
+{
+	for (int k = 0; k < t->n_witnesses - 1; k++)
+		if (apart(t->solo[a][k], t->solo[b][k], type_apart))
+			return true;
+	return false;
+}
+
+/* Every CPU alone. */
 static int read_alone(struct threads *t)
 {
 	struct effect e[BATCH];
 	struct question q[BATCH];
 	for (int i = 0, n = 0; i < t->n; i++) {
-		if (!(t->clock_ns[i] > 0))
-			q[n++] = (struct question){i, NULL, 0};
-		if (n == BATCH || (n && i == t->n - 1)) {
+		q[n++] = (struct question){i, NULL, 0};
+		if (n == BATCH || i == t->n - 1) {
 			if (ask(t, q, n, e))
 				return -1;
 			n = 0;
@@ -273,31 +290,47 @@ static int read_alone(struct threads *t)
 	return 0;
 }
 
-/* A reading disturbed by somebody else's thread looks like another type: those few are read once more. */
+/* Labels every CPU with its type; *doubtful: CPUs that differ in throughput alone. Returns the number of types. */
+static int label_types(const struct threads *t, int *type, int *doubtful)
+{
+	int n_types = 0;
+	*doubtful = 0;
+	for (int i = 0; i < t->n; i++) {
+		bool odd = false;
+		type[i] = -1;
+		for (int j = 0; j < i && type[i] < 0; j++) {
+			if (differ_surely(t, i, j))
+				continue;
+			odd = differ_in_streams(t, i, j);
+			type[i] = type[j];
+		}
+		if (type[i] < 0)
+			type[i] = n_types++;
+		*doubtful += odd;
+	}
+	return n_types;
+}
+
 static int put_types(struct threads *t)
 {
-	struct xr_description *d = xr_run_description(t->run);
-	int *type = xr_arena_array(xr_run_arena(t->run), int, t->n), n_types = 0, shaky = 0;
+	int *type = xr_arena_array(xr_run_arena(t->run), int, t->n), n_types = 1, doubtful = 0;
+	for (int tries = 0; tries < TYPE_READS; tries++) { /* again only where something looks different */
+		if (read_alone(t))
+			return -1;
+		n_types = label_types(t, type, &doubtful);
+		if (n_types == 1 && !doubtful)
+			break;
+	}
 	json_t *groups = json_array();
-	if (read_alone(t)) {
-		json_decref(groups);
-		return -1;
-	}
-	for (int i = 0; i < t->n; i++) {
-		type[i] = -1;
-		shaky += t->shaky[i];
-		for (int j = 0; j < i && type[i] < 0; j++)
-			if (alike(t, i, j))
-				type[i] = type[j];
-		if (type[i] < 0) {
-			type[i] = n_types++;
-			json_array_append_new(groups, json_array());
-		}
+	for (int i = 0; i < n_types; i++)
+		json_array_append_new(groups, json_array());
+	for (int i = 0; i < t->n; i++)
 		json_array_append_new(json_array_get(groups, (size_t)type[i]), json_integer(t->cpu[i]));
-	}
-	struct xr_fact *fact = xr_fact_put(d, "threads.types", groups, "", shaky ? 0.7 : 0.95, "cost of operations per CPU");
-	if (shaky && n_types > 1)
-		xr_fact_doubt(fact, "somebody else was using %d of the CPUs while they were measured", shaky);
+	struct xr_fact *fact = xr_fact_put(xr_run_description(t->run), "threads.types", groups, "", n_types > 1 ? 0.9 : 0.95,
+	                                   "first-level latency, clock and throughput per CPU");
+	if (doubtful)
+		xr_fact_doubt(fact, "%d CPUs have the same latency but less throughput: another type, or somebody uses their cores",
+		              doubtful);
 	return 0;
 }
 
