@@ -20,7 +20,7 @@
  * again, and a CPU that stays odd alone is not called a group.
  */
 #include "micro/micro.h"
-#include "nano/teams.h"
+#include "method/teams.h"
 #include "stat/cliques.h"
 #include "stat/stat.h"
 

@@ -19,7 +19,7 @@
  * these contradict, the fact is unreliable and says so.
  */
 #include "micro/micro.h"
-#include "nano/teams.h"
+#include "method/teams.h"
 #include "stat/stat.h"
 
 #include <math.h>

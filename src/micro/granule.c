@@ -15,7 +15,7 @@
  * distance: the larger step counts.
  */
 #include "micro/micro.h"
-#include "nano/teams.h"
+#include "method/teams.h"
 #include "stat/stat.h"
 
 #include <math.h>

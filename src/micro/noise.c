@@ -15,7 +15,7 @@
  * spread for that.
  */
 #include "micro/micro.h"
-#include "nano/teams.h"
+#include "method/teams.h"
 #include "stat/stat.h"
 
 #include <math.h>

@@ -16,7 +16,7 @@
  * thread run until somebody sleeps (batch, real time) give no gaps: nothing is seen, and that is said.
  */
 #include "micro/micro.h"
-#include "nano/teams.h"
+#include "method/teams.h"
 #include "stat/stat.h"
 
 #include <math.h>

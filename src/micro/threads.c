@@ -21,7 +21,7 @@
  * round) are neither: the witnesses disagree, which is said.
  */
 #include "micro/micro.h"
-#include "nano/teams.h"
+#include "method/teams.h"
 #include "stat/grouptest.h"
 #include "stat/stat.h"
 

@@ -1,6 +1,6 @@
 /* Shorthands for teams of threads. Everything comes from the arena given. */
-#ifndef XR_NANO_TEAMS_H
-#define XR_NANO_TEAMS_H
+#ifndef XR_METHOD_TEAMS_H
+#define XR_METHOD_TEAMS_H
 
 #include "nano/spec.h"
 

@@ -1,4 +1,4 @@
-#include "nano/teams.h"
+#include "method/teams.h"
 
 #include <string.h>
 
