@@ -119,7 +119,7 @@ static void put_statement(struct xr_strbuf *out, const struct xr_ops_spec *ops, 
 			xr_strbuf_printf(out, "%s", xr_cvt_through(s->type));
 		} else if (*c == 'V') {
 			xr_strbuf_printf(out, "%cv", letter(ops, stream));
-		} else if (*c == '|') {
+		} else if (*c == '@') {
 			xr_strbuf_printf(out, "; %s", inner_barrier);
 		} else if (*c == 'M') {
 			xr_strbuf_printf(out, "%cm", letter(ops, stream));

@@ -24,7 +24,7 @@ const struct xr_type_info xr_types[XR_N_TYPES] = {
  *
  * In a statement $0 is the variable written, $1 the operand on the chain, $2 and $3 the other operands, T the type, U
  * its unsigned twin, M the small array in memory, I a running index into it, W the type to convert through, V a variable
- * of it, | a place where the compiler must not look across.
+ * of it, @ a place where the compiler must not look across.
  *
  * Divisions run through the divisor and back by an addition, so that operands stay what they were: q / p + r = p. */
 const struct xr_op_info xr_ops[XR_N_OPS] = {
@@ -42,7 +42,7 @@ const struct xr_op_info xr_ops[XR_N_OPS] = {
 	[XR_SQRT] = {"sqrt", false, true, false, 1, XR_MUL, true, "$0 = (T)(XR_SQRT_T($1) * $2)",
                      "$0 = (T)XR_SQRT_T($1)", 2},
 	[XR_MIN] = {"min", true, true, false, 2, -1, false, "$0 = $1 < $2 ? $1 : $2", NULL, 3},
-	[XR_CVT] = {"cvt", true, true, false, 1, -1, false, "V = (W)$1|$0 = (T)V", NULL, 3},
+	[XR_CVT] = {"cvt", true, true, false, 1, -1, false, "V = (W)$1@$0 = (T)V", NULL, 3},
 	[XR_LOAD] = {"load", true, true, false, 1, -1, false, "$0 = M[(unsigned)$1]", "$0 = M[I]", 2},
 	[XR_STORE] = {"store", true, true, false, 1, -1, false, "M[I] = $1", NULL, 1},
 	[XR_FORWARD] = {"forward", true, true, false, 1, -1, false, "M[0] = $1; $0 = M[0]", NULL, 2},

@@ -1,0 +1,1 @@
+"$BUILD/tests/golden/test_emit" barrier
