@@ -11,7 +11,6 @@
 #include "stat/stat.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 static const int scalar_streams[] = {2, 3, 4, 6, 8, 10, 12, 16};
@@ -125,9 +124,10 @@ static void judge(struct xr_run *run, const struct xr_opcost *cost, const struct
 		xr_fact_note(fact, "two speeds were seen, the faster is shown: something shares the core");
 }
 
-static void id_of(char id[static 64], const struct xr_opcost *cost, const char *what, const char *suffix)
+static const char *id_of(struct xr_run *run, const struct xr_opcost *cost, const char *what, const char *suffix)
 {
-	snprintf(id, 64, "op.%s.%s.%s%s", xr_ops[cost->op].name, xr_types[cost->type].name, what, suffix);
+	return xr_arena_printf(xr_run_arena(run), "op.%s.%s.%s%s", xr_ops[cost->op].name, xr_types[cost->type].name, what,
+	                       suffix);
 }
 
 void xr_opcost_put(struct xr_run *run, const struct xr_opcost *cost, const char *suffix)
@@ -135,23 +135,23 @@ void xr_opcost_put(struct xr_run *run, const struct xr_opcost *cost, const char 
 	struct xr_description *d = xr_run_description(run);
 	const char *chain = cost->flavour == XR_NATIVE ? "chain, native flavour" : "chain";
 	const char *streams = cost->flavour == XR_NATIVE ? "streams, native flavour" : "streams";
-	char id[64];
+	const char *id;
 	if (!cost->ok) {
 		xr_opcost_put_none(run, cost, suffix, cost->status, cost->reason);
 		return;
 	}
 	double c1 = confidence(cost->alone), c2 = confidence(cost->best);
-	id_of(id, cost, "latency", suffix);
+	id = id_of(run, cost, "latency", suffix);
 	double latency = xr_snap_integer(cost->latency, 0.05);
 	judge(run, cost, cost->alone,
 	      xr_fact_number(d, id, round(latency * 1000) / 1000, "cycles", c1, chain));
-	id_of(id, cost, "throughput", suffix);
+	id = id_of(run, cost, "throughput", suffix);
 	struct xr_fact *fact =
 		xr_fact_number(d, id, round(cost->throughput * 1000) / 1000, "cycles", c2, streams);
 	judge(run, cost, cost->best, fact);
 	if (!strcmp(suffix, "_max")) /* a range: two more ids, no third count in flight */
 		return;
-	id_of(id, cost, "in_flight", suffix);
+	id = id_of(run, cost, "in_flight", suffix);
 	double ratio = cost->latency / cost->throughput;
 	judge(run, cost, cost->best,
 	      xr_fact_count(d, id, ratio < 1 ? 1 : llround(ratio), "count", fmin(c1, c2) * (fabs(ratio - round(ratio)) < 0.35 ? 1 : 0.8),
@@ -163,8 +163,7 @@ void xr_opcost_put_none(struct xr_run *run, const struct xr_opcost *cost, const 
 {
 	static const char *const what[] = {"latency", "throughput", "in_flight"};
 	for (size_t i = 0; i < (strcmp(suffix, "_max") ? 3u : 2u); i++) {
-		char id[64];
-		id_of(id, cost, what[i], suffix);
+		const char *id = id_of(run, cost, what[i], suffix);
 		xr_fact_none(xr_run_description(run), id, status, "%s", reason);
 	}
 }

@@ -21,7 +21,6 @@
 #include "stat/stat.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum chain { ADD, XOR_ADD, MUL, LOAD, FADD, FMUL, SHIFT, N_CHAINS };

@@ -19,7 +19,6 @@
 #include "method/opcost.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { COSTS_MAX = XR_N_NAMED_OPS * XR_N_SCALARS * 3 };
@@ -35,8 +34,8 @@ static bool wanted(struct xr_run *run, enum xr_op op, enum xr_type type)
 {
 	static const char *const what[] = {"latency", "throughput", "in_flight", "latency_max", "throughput_max"};
 	for (size_t i = 0; i < sizeof what / sizeof *what; i++) {
-		char id[64];
-		snprintf(id, sizeof id, "op.%s.%s.%s", xr_ops[op].name, xr_types[type].name, what[i]);
+		const char *id = xr_arena_printf(xr_run_arena(run), "op.%s.%s.%s", xr_ops[op].name, xr_types[type].name,
+		                                 what[i]);
 		if (xr_run_wants(run, id))
 			return true;
 	}
