@@ -16,8 +16,8 @@
  * of the OS are not looked at.
  *
  * When it fails: pinning forbidden or one CPU only: says so. A hypervisor that moves virtual CPUs about, or neighbours
- * on the same core that come and go, make a pair look like siblings now and then: each answer is asked three times, and
- * answers that differ make the facts unreliable. Cores that share a unit but not the first cache (or the other way
+ * on the same core that come and go, make a pair look like siblings now and then: an answer needs two looks that agree,
+ * over the best of all readings so far, and where none is found in six looks the facts are unreliable. Cores that share a unit but not the first cache (or the other way
  * round) are neither: the witnesses disagree, which is said.
  */
 #include "micro/micro.h"
@@ -28,7 +28,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { WITNESSES_MAX = 6, CPUS_MAX = 4096, ASKS = 3, BATCH = 8, TYPE_READS = 4, CHASE_ID = 7000 };
+enum { WITNESSES_MAX = 6, CPUS_MAX = 4096, ASKS = 6, BATCH = 8, TYPE_READS = 4, CHASE_ID = 7000 };
 
 static const double units_shared = 1.5, units_apart = 1.3; /* slowdown of a saturated stream: 2 when shared */
 static const double cache_shared = 1.3, cache_apart = 1.15; /* of a walk that no longer fits */
@@ -48,16 +48,25 @@ struct threads {
 	int victim;                            /* of the question that is being bisected */
 };
 
-/* What an attack did: the worst unit and the walk. */
+/* What an attack did so far: the best reading of each witness alone and attacked. Neighbours only ever add time, and
+ * contention is there in every reading, so the best of several tells the two apart. */
 struct effect {
-	double units, walk;
+	double alone[WITNESSES_MAX], attacked[WITNESSES_MAX];
 };
 
-static enum xr_verdict judge(struct effect e)
+static double slowdown(const struct effect *e, int witness)
 {
-	if (e.units >= units_shared && e.walk >= cache_shared)
+	return e->alone[witness] > 0 ? e->attacked[witness] / e->alone[witness] : 0;
+}
+
+static enum xr_verdict judge(const struct threads *t, const struct effect *e)
+{
+	double units = 0, walk = slowdown(e, t->n_witnesses - 1);
+	for (int k = 0; k < t->n_witnesses - 1; k++)
+		units = fmax(units, slowdown(e, k));
+	if (units >= units_shared && walk >= cache_shared)
 		return XR_YES;
-	if (e.units < units_apart && e.walk < cache_apart)
+	if (units > 0 && walk > 0 && units < units_apart && walk < cache_apart)
 		return XR_NO;
 	return XR_UNDECIDED;
 }
@@ -82,16 +91,20 @@ static struct xr_spec attack(struct threads *t, const struct question *q, int n_
 	                    &t->witness[witness]);
 }
 
+static void better(double *best, double value)
+{
+	*best = *best > 0 ? fmin(*best, value) : value;
+}
+
 /* The best of all readings of a CPU alone: neighbours only ever make it slower. */
 static void note_alone(struct threads *t, int cpu, int witness, const struct xr_reading *r)
 {
-	double *cycles = &t->solo[cpu][witness], *clock_ns = &t->clock_ns[cpu];
-	*cycles = *cycles > 0 ? fmin(*cycles, r->cycles) : r->cycles;
-	*clock_ns = *clock_ns > 0 ? fmin(*clock_ns, r->cycle_ns) : r->cycle_ns;
+	better(&t->solo[cpu][witness], r->cycles);
+	better(&t->clock_ns[cpu], r->cycle_ns);
 	t->shaky[cpu] |= r->bimodal;
 }
 
-/* All questions in one interleaved batch, each witness alone and under attack. */
+/* All questions in one interleaved batch, each witness alone and under attack; adds to out[]. */
 static int ask(struct threads *t, const struct question *q, int n, struct effect *out)
 {
 	struct xr_arena *arena = xr_run_arena(t->run);
@@ -106,34 +119,30 @@ static int ask(struct threads *t, const struct question *q, int n, struct effect
 	struct xr_effort effort = {.samples = 7, .samples_max = xr_run_quick(t->run) ? 7 : 14};
 	if (xr_run_time_with(t->run, &effort, spec, (size_t)(2 * n * w), r))
 		return -1;
-	for (int i = 0; i < n; i++) {
-		out[i] = (struct effect){0};
+	for (int i = 0; i < n; i++)
 		for (int k = 0; k < w; k++) {
 			const struct xr_reading *alone = &r[2 * (i * w + k)], *attacked = alone + 1;
 			if (alone->status != XR_READ_OK || attacked->status != XR_READ_OK || alone->cycles <= 0)
 				continue;
-			double ratio = attacked->cycles / alone->cycles;
-			if (k == w - 1)
-				out[i].walk = ratio;
-			else
-				out[i].units = fmax(out[i].units, ratio);
+			better(&out[i].alone[k], alone->cycles);
+			better(&out[i].attacked[k], attacked->cycles);
 			note_alone(t, q[i].victim, k, alone);
 		}
-	}
 	return 0;
 }
 
-/* One question, asked until two answers agree; undecided when they never do. */
+/* One question: decided when two looks in a row give the same verdict over all that was seen so far. */
 static int ask_surely(struct threads *t, const struct question *q, enum xr_verdict *verdict)
 {
-	int count[3] = {0};
+	struct effect e = {0};
+	enum xr_verdict last = XR_UNDECIDED;
 	for (int i = 0; i < ASKS; i++) {
-		struct effect e;
 		if (ask(t, q, 1, &e))
 			return -1;
-		*verdict = judge(e);
-		if (++count[*verdict] == 2)
+		*verdict = judge(t, &e);
+		if (*verdict != XR_UNDECIDED && *verdict == last)
 			return 0;
+		last = *verdict;
 	}
 	*verdict = XR_UNDECIDED;
 	return 0;
@@ -201,7 +210,7 @@ static int place_by_guess(struct threads *t, int first)
 	struct xr_arena *arena = xr_run_arena(t->run);
 	for (int next = 0; next < t->n;) {
 		struct question q[2 * BATCH];
-		struct effect e[2 * BATCH];
+		struct effect e[2 * BATCH] = {0};
 		int victim[BATCH], n_victims = 0, *taken = xr_arena_array(arena, int, t->n);
 		for (; next < t->n && n_victims < BATCH; next++) {
 			if (t->core[next] != -1 || taken[next])
@@ -222,8 +231,8 @@ static int place_by_guess(struct threads *t, int first)
 			return -1;
 		for (int v = 0; v < n_victims; v++) {
 			const struct question *with = &q[2 * v], *without = with + 1;
-			bool fits = (!with->n_attackers || judge(e[2 * v]) == XR_YES) &&
-			            (!without->n_attackers || judge(e[2 * v + 1]) == XR_NO);
+			bool fits = (!with->n_attackers || judge(t, &e[2 * v]) == XR_YES) &&
+			            (!without->n_attackers || judge(t, &e[2 * v + 1]) == XR_NO);
 			if (!fits)
 				continue;
 			t->core[victim[v]] = victim[v];
@@ -277,7 +286,7 @@ static bool differ_in_streams(const struct threads *t, int a, int b)
 /* Every CPU alone. */
 static int read_alone(struct threads *t)
 {
-	struct effect e[BATCH];
+	struct effect e[BATCH] = {0};
 	struct question q[BATCH];
 	for (int i = 0, n = 0; i < t->n; i++) {
 		q[n++] = (struct question){i, NULL, 0};
