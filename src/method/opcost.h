@@ -7,7 +7,7 @@
 
 #include "micro/micro.h"
 
-enum { XR_OPCOST_SPECS = 12 };
+enum { XR_OPCOST_SPECS = 6 };
 
 /* The experiments for one operation: filled by make, read back by decide. */
 struct xr_opcost {

@@ -84,7 +84,8 @@ static void put_text(struct xr_strbuf *out, const struct xr_ops_spec *ops, int s
 
 static const char *stream_form(const struct xr_stream *s)
 {
-	return s->link == XR_FRESH && xr_ops[s->op].fresh ? xr_ops[s->op].fresh : xr_ops[s->op].statement;
+	bool bare = s->link == XR_FRESH || (xr_ops[s->op].extra >= 0 && xr_op_extra(s->op, s->type) < 0);
+	return bare && xr_ops[s->op].fresh ? xr_ops[s->op].fresh : xr_ops[s->op].statement;
 }
 
 /* The i-th statement of a stream: the operation's template with its placeholders filled in. `count` runs over all
@@ -162,6 +163,8 @@ static int text_constants(const char *text)
 static bool reads_constant(const struct xr_stream *s, char name)
 {
 	const char *form = stream_form(s);
+	if (!form) /* XR_TEXT */
+		return false;
 	switch (name) {
 	case 'q':
 		return uses_constants(s) && strstr(form, "$2");
@@ -251,8 +254,14 @@ static void put_barrier_line(void *self, int stream, int count, int index)
 	char inner[40];
 	snprintf(inner, sizeof inner, "XR_KEEP_%c(%cv); ", xr_types[s->type].fp ? 'I' : 'F', letter(b->ops, stream));
 	put_statement(b->out, b->ops, stream, count, inner);
-	xr_strbuf_printf(b->out, "; XR_KEEP_%c(%c%d);\n", xr_types[s->type].fp || xr_types[s->type].vector ? 'F' : 'I',
-	                 letter(b->ops, stream), count % s->n);
+	char kind = xr_types[s->type].fp || xr_types[s->type].vector ? 'F' : 'I';
+	xr_strbuf_printf(b->out, "; XR_KEEP_%c(%c%d);", kind, letter(b->ops, stream), count % s->n);
+	if (reads_constant(s, 's')) { /* operands that never change: without this the result would be computed once */
+		xr_strbuf_printf(b->out, " XR_KEEP_%c(", kind);
+		put_constant(b->out, b->ops, stream, 's');
+		xr_strbuf_printf(b->out, ");");
+	}
+	xr_strbuf_printf(b->out, "\n");
 }
 
 static void put_case_line(void *self, int stream, int count, int index)

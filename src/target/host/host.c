@@ -119,19 +119,6 @@ static size_t add_stream(struct streams *s, struct xr_arena *arena, const struct
 	return s->n++;
 }
 
-static void collect_streams(const struct host *h, struct streams *s, struct xr_arena *arena)
-{
-	for (size_t i = 0; i < h->n; i++) {
-		if (h->specs[i].kind == XR_OPS)
-			add_stream(s, arena, &h->specs[i]);
-		if (h->specs[i].kind == XR_TEAM)
-			for (unsigned m = 0; m < h->specs[i].team.n_members; m++)
-				if (h->specs[i].team.member[m].work && h->specs[i].team.member[m].work->kind == XR_OPS)
-					add_stream(s, arena, h->specs[i].team.member[m].work);
-	}
-	s->compiled = xr_calloc(s->n, sizeof *s->compiled);
-}
-
 /* Place of a stream in the program's table: failed ones have none. */
 static long table_place(const struct streams *s, size_t stream)
 {
@@ -149,9 +136,40 @@ static void fail_reading(struct xr_reading *out, enum xr_reading_status status, 
 	out->reason = reason;
 }
 
+/* What the switch form cannot keep a compiler from computing once, ahead of the loop. */
+static const char *not_in_this_form(const struct host *h, const struct xr_spec *spec)
+{
+	for (int i = 0; i < spec->ops.n_streams && h->tc.form == XR_FORM_SWITCH; i++) {
+		const struct xr_stream *s = &spec->ops.stream[i];
+		if (s->link == XR_FRESH && s->op != XR_LOAD)
+			return "the switch form cannot hold statements whose operands never change";
+		if (xr_types[s->type].vector)
+			return "the switch form is plain C, which has no vectors";
+	}
+	return NULL;
+}
+
+static void collect_streams(const struct host *h, struct streams *s, struct xr_arena *arena)
+{
+	for (size_t i = 0; i < h->n; i++) {
+		if (h->specs[i].kind == XR_OPS && !not_in_this_form(h, &h->specs[i]))
+			add_stream(s, arena, &h->specs[i]);
+		if (h->specs[i].kind == XR_TEAM)
+			for (unsigned m = 0; m < h->specs[i].team.n_members; m++)
+				if (h->specs[i].team.member[m].work && h->specs[i].team.member[m].work->kind == XR_OPS)
+					add_stream(s, arena, h->specs[i].team.member[m].work);
+	}
+	s->compiled = xr_calloc(s->n, sizeof *s->compiled);
+}
+
 static const char *ops_line(struct host *h, struct streams *s, const struct xr_spec *spec, struct xr_reading *out)
 {
 	struct xr_arena *arena = &h->base.arena;
+	const char *objection = not_in_this_form(h, spec);
+	if (objection) {
+		fail_reading(out, XR_READ_UNSUPPORTED, objection);
+		return NULL;
+	}
 	size_t stream = add_stream(s, arena, spec);
 	const struct xr_compiled *c = &s->compiled[stream];
 	if (c->failure) {
