@@ -190,6 +190,8 @@ static void put_declarations(struct xr_strbuf *out, const struct xr_ops_spec *op
 	char p[40], q[40], r[40], v = letter(ops, stream);
 
 	xr_op_values(s->op, s->type, s->values, p, q, r);
+	if (!uses_constants(s)) /* each other's operands: whatever is not 0 grows without end */
+		snprintf(p, sizeof p, "0");
 	xr_strbuf_printf(out, "\tstatic volatile %s %cin[3] = {%s, %s, %s};\n", t->element_c, v, p, q, r);
 	xr_strbuf_printf(out, "\tstatic volatile XR_%s %cout;\n", t->name, v);
 	if (touches_memory(s->op))
