@@ -13,16 +13,13 @@
 
 #include "method/opcost.h"
 
-#include <stdio.h>
-
 enum { N_VECTORS = XR_N_TYPES - XR_N_SCALARS, COSTS_MAX = XR_N_NAMED_OPS * N_VECTORS * 2 };
 
 static bool wanted(struct xr_run *run, enum xr_op op, enum xr_type type)
 {
 	static const char *const what[] = {"latency", "throughput", "in_flight"};
 	for (size_t i = 0; i < sizeof what / sizeof *what; i++) {
-		char id[64];
-		snprintf(id, sizeof id, "op.%s.%s.%s", xr_ops[op].name, xr_types[type].name, what[i]);
+		const char *id = xr_arena_printf(xr_run_arena(run), "op.%s.%s.%s", xr_ops[op].name, xr_types[type].name, what[i]);
 		if (xr_run_wants(run, id))
 			return true;
 	}
