@@ -45,7 +45,7 @@ static const struct option options[] = {
 	{"flavour", 0, "NAME", TEXT, AT(flavour), CMD_TIME, "plain, or native: all this machine has [plain]"},
 	{"against", 'a', "GOLDEN", TEXT, AT(against), CMD_CHECK, "compare with this description, not with the OS's claims"},
 	{"prefix", 'p', "NAME", TEXT, AT(prefix), CMD_HEADER, "of every macro [XRAY]"},
-	{"output", 'o', "FILE", TEXT, AT(output), CMD_HEADER | CMD_SHOW, "write to this file, not to standard output"},
+	{"output", 'o', "FILE", TEXT, AT(output), CMD_HEADER, "write to this file, not to standard output"},
 	{"all", 0, NULL, FLAG, AT(all), CMD_CHECK | CMD_DIFF, "also what agrees, and what has nothing to compare with"},
 	{"man", 0, NULL, FLAG, AT(man), CMD_LIST, "in the language of the manual page"},
 	{"quiet", 0, NULL, FLAG, AT(quiet), CMD_TARGET, "no progress, no messages but errors"},

@@ -198,7 +198,7 @@ int xr_statement_run(struct xr_target *target, const struct xr_statement *statem
 	if (!rc)
 		rc = xr_engine_run(target, table_with(&arena), &own, seed, &job, d, outcome, err);
 	if (!rc && job.complaint)
-		rc = xr_fail(err, XR_EXIT_USE, "'%s' does not compile: %.900s", job.text, job.complaint);
+		rc = xr_fail(err, XR_EXIT_USE, "'%.200s': %.700s", job.text, job.complaint);
 	xr_arena_release(&arena);
 	return rc;
 }

@@ -17,7 +17,7 @@ static const char *plain_verdict(struct xr_arena *arena, const struct xr_fact *f
 		return "agree";
 	if (agreement == XR_DIFFER) {
 		const char *ratio = xr_ratio_words(arena, fact->value, fact->claimed);
-		return *ratio ? xr_arena_printf(arena, "differ: %s of the claim", ratio) : "differ";
+		return *ratio ? xr_arena_printf(arena, "differ: %s", ratio) : "differ";
 	}
 	if (fact->status != XR_OK)
 		return xr_arena_printf(arena, "unknown: %s", fact->status == XR_UNRELIABLE ? "measured in doubt" : "not measured");

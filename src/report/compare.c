@@ -53,10 +53,10 @@ const char *xr_ratio_words(struct xr_arena *arena, const json_t *a, const json_t
 	if (!(x > 0) || !(y > 0))
 		return "";
 	if (x >= 1.995 * y)
-		return xr_arena_printf(arena, "%.3g times", x / y);
+		return xr_arena_printf(arena, "%.3g times as much", x / y);
 	if (y >= 1.995 * x)
-		return xr_arena_printf(arena, "1/%.3g", y / x);
-	return xr_arena_printf(arena, "%+.3g %%", (x / y - 1) * 100);
+		return xr_arena_printf(arena, "1/%.3g of it", y / x);
+	return xr_arena_printf(arena, "%.3g %% %s", fabs(x / y - 1) * 100, x > y ? "more" : "less");
 }
 
 void xr_count_verdict(struct xr_verdict_counts *counts, enum xr_agreement agreement)

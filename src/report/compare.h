@@ -11,7 +11,7 @@ enum xr_agreement { XR_AGREE, XR_DIFFER, XR_UNKNOWN, XR_MISSING };
  * difference that two honest runs on one machine show. */
 bool xr_values_agree(const json_t *a, const json_t *b, const char *unit, const char *id);
 
-/* "twice", "a 15th", "4 % more", …: how a relates to b. */
+/* "3.1 times as much", "1/15 of it", "4 % more": how a relates to b; "" when they are no numbers. */
 const char *xr_ratio_words(struct xr_arena *arena, const json_t *a, const json_t *b);
 
 void xr_count_verdict(struct xr_verdict_counts *counts, enum xr_agreement agreement);

@@ -5,8 +5,14 @@
 size_t xr_text_columns(const char *text)
 {
 	size_t n = 0;
-	for (; *text; text++)
-		n += ((unsigned char)*text & 0xc0) != 0x80;
+	for (; *text; text++) {
+		if (*text == '\033')
+			text += strcspn(text, "m");
+		else
+			n += ((unsigned char)*text & 0xc0) != 0x80;
+		if (!*text)
+			break;
+	}
 	return n;
 }
 
@@ -56,11 +62,6 @@ static size_t column_width(const struct xr_table *table, size_t column)
 	return widest && heading > widest ? heading : widest;
 }
 
-static void print_cell(FILE *out, const char *text, size_t width)
-{
-	fprintf(out, "  %s%*s", text, (int)(width - xr_text_columns(text)), "");
-}
-
 static void print_line(const struct xr_table *table, FILE *out, long row, const size_t *width, size_t first, size_t last)
 {
 	const char *name = row < 0 ? table->heading[0] : cell_text(table, (size_t)row, 0);
@@ -74,16 +75,23 @@ static void print_line(const struct xr_table *table, FILE *out, long row, const 
 			blank += 2 + width[column];
 			continue;
 		}
-		fprintf(out, "%*s", (int)blank, "");
-		print_cell(out, text, 0 + xr_text_columns(text));
+		fprintf(out, "%*s  %s", (int)blank, "", text); /* blanks only where something follows */
 		blank = width[column] - xr_text_columns(text);
 	}
 	fputc('\n', out);
 }
 
+static bool row_is_empty(const struct xr_table *table, size_t row, size_t first, size_t last)
+{
+	for (size_t column = first; column < last; column++)
+		if (*cell_text(table, row, column))
+			return false;
+	return true;
+}
+
 void xr_table_print(const struct xr_table *table, FILE *out, const struct xr_style *style)
 {
-	size_t *width = xr_arena_array(table->arena, size_t, table->columns);
+	size_t *width = xr_arena_array(table->arena, size_t, table->columns), parts = 0;
 	size_t fits = style->width > 40 ? (size_t)style->width : 100;
 	for (size_t column = 0; column < table->columns; column++)
 		width[column] = column_width(table, column);
@@ -98,10 +106,13 @@ void xr_table_print(const struct xr_table *table, FILE *out, const struct xr_sty
 		}
 		if (!shown)
 			continue;
+		if (parts++)
+			fputc('\n', out);
 		fputs(style->colour ? "\033[2m" : "", out);
 		print_line(table, out, -1, width, first, last);
 		fputs(style->colour ? "\033[0m" : "", out);
 		for (size_t row = 0; row < table->rows; row++)
-			print_line(table, out, (long)row, width, first, last);
+			if (!row_is_empty(table, row, first, last))
+				print_line(table, out, (long)row, width, first, last);
 	}
 }

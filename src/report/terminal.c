@@ -8,6 +8,7 @@
 #include "report/table.h"
 #include "report/value.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct page {
@@ -110,13 +111,12 @@ static void print_top(const struct page *page)
 	fprintf(page->out, "%sX-Ray of %s%s\n", paint(page, "\033[1m"),
 	        xr_safe_text(page->arena, *cpu ? cpu : *name ? name : "a machine"), paint(page, "\033[0m"));
 	fputs(paint(page, "\033[2m"), page->out);
-	if (*cpu)
+	if (*cpu && strcmp(cpu, name) != 0)
 		top_part(page, &first, name, "");
 	top_part(page, &first, xr_description_target_text(d, "os"), "");
-	top_part(page, &first,
-	         xr_arena_printf(page->arena, "%s %s", xr_description_target_text(d, "compiler"),
-	                         xr_description_target_text(d, "cflags")),
-	         "");
+	const char *flags = xr_description_target_text(d, "cflags");
+	top_part(page, &first, xr_description_target_text(d, "compiler"),
+	         *flags ? xr_arena_printf(page->arena, " %s", xr_safe_text(page->arena, flags)) : "");
 	top_part(page, &first, xr_description_target_text(d, "date"), "");
 	if (xr_description_target_number(d, "seconds") > 0)
 		top_part(page, &first, xr_arena_printf(page->arena, "%.1f", xr_description_target_number(d, "seconds")), " s");
@@ -163,6 +163,11 @@ static int dots(const char *text)
 
 enum { COLUMNS_MAX = 24, ROWS_MAX = 64 };
 
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 static void print_grid(struct page *page, const struct grid *grid)
 {
 	const char *names[ROWS_MAX], *headings[COLUMNS_MAX] = {""};
@@ -170,6 +175,7 @@ static void print_grid(struct page *page, const struct grid *grid)
 	size_t columns = 0, filled = 0;
 	int row_word = dots(grid->family) + 1;
 	size_t rows = words_under(page, grid->family, row_word, names, ROWS_MAX);
+	qsort(names, rows, sizeof *names, by_name);
 	for (; grid->column[columns].suffix; columns++)
 		headings[columns + 1] = grid->column[columns].heading;
 	xr_table_init(&table, page->arena, headings, columns + 1);

@@ -1,0 +1,275 @@
+/* Reports: what people and compilers read. */
+#include "report/compare.h"
+#include "report/report.h"
+#include "report/table.h"
+#include "report/value.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const struct xr_style plain = {0}, coloured = {.colour = true, .unicode = true, .width = 80};
+
+struct page {
+	FILE *out;
+	char *text;
+	size_t bytes;
+};
+
+static FILE *open_page(struct page *page)
+{
+	*page = (struct page){0};
+	page->out = open_memstream(&page->text, &page->bytes);
+	assert_non_null(page->out);
+	return page->out;
+}
+
+static const char *close_page(struct page *page)
+{
+	fclose(page->out);
+	return page->text;
+}
+
+static bool says(const char *text, const char *what)
+{
+	return strstr(text, what) != NULL;
+}
+
+static void values_are_written_as_people_do(void **state)
+{
+	static const struct {
+		double value;
+		const char *unit, *words;
+	} cases[] = {
+		{49152, "bytes", "48 KiB"},    {1310720, "bytes", "1.25 MiB"}, {64, "bytes", "64 B"},     {3.491e9, "Hz", "3.49 GHz"},
+		{0.004, "s", "4 ms"},          {16.3, "ns", "16.3 ns"},        {1.2e10, "B/s", "12 GB/s"}, {4, "cycles", "4.00"},
+		{391.7, "cycles", "392"},      {12, "count", "12"},            {0.001, "ns", "0.001 ns"},  {0, "count", "0"},
+	};
+	struct xr_arena arena = {0};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		json_t *value = json_real(cases[i].value);
+		assert_string_equal(xr_value_words(&arena, value, cases[i].unit), cases[i].words);
+		json_decref(value);
+	}
+	json_t *groups = json_loads("[[0, 1], [2, 3]]", 0, NULL);
+	assert_string_equal(xr_value_words(&arena, groups, ""), "{0 1} {2 3}");
+	assert_string_equal(xr_value_words(&arena, json_true(), ""), "yes");
+	assert_string_equal(xr_value_words(&arena, NULL, ""), "");
+	json_decref(groups);
+	xr_arena_release(&arena);
+}
+
+static void text_from_files_cannot_steer_the_terminal(void **state)
+{
+	struct xr_arena arena = {0};
+	struct page page;
+	(void)state;
+	assert_string_equal(xr_safe_text(&arena, "a\033[31m\nb\xc2\x9b"
+						 "c"),
+	                    "a [31m b  c");
+	struct xr_description *d = xr_description_new();
+	json_object_set_new(xr_description_target(d), "cpu", json_string("evil\033]0;title\007"));
+	xr_fact_text(d, "a.b", "x\033[2Jy", 0.99, "m\033[2J");
+	xr_fact_note(xr_description_edit(d, "a.b"), "%s", "because\033[2J");
+	open_page(&page);
+	xr_report_terminal(page.out, d, &plain, true);
+	assert_null(strchr(close_page(&page), '\033'));
+	free(page.text);
+	xr_description_free(d);
+	xr_arena_release(&arena);
+}
+
+static struct xr_description *machine(void)
+{
+	struct xr_error err;
+	struct xr_description *d = xr_description_read("tests/data/icelake.json", &err);
+	if (!d)
+		fail_msg("%s", err.text);
+	return d;
+}
+
+/* Every fact with a value is somewhere in the report, every reason too. */
+static void the_report_leaves_nothing_out(void **state)
+{
+	struct xr_description *d = machine();
+	struct page page;
+	(void)state;
+	open_page(&page);
+	xr_report_terminal(page.out, d, &plain, true);
+	const char *text = close_page(&page);
+	for (size_t i = 0; i < xr_description_count(d); i++) {
+		const struct xr_fact *fact = xr_description_at(d, i);
+		if (!says(text, fact->id))
+			fail_msg("%s is not there", fact->id);
+		if (fact->reason && !says(text, fact->reason))
+			fail_msg("%s: its reason is not there", fact->id);
+	}
+	free(page.text);
+	open_page(&page);
+	xr_report_terminal(page.out, d, &plain, false);
+	text = close_page(&page);
+	assert_true(says(text, "3.10 MiB (OS: 48 MiB)"));
+	assert_true(says(text, "3.00 / 1.00?"));
+	assert_null(strchr(text, '\033'));
+	free(page.text);
+	xr_description_free(d);
+}
+
+static void colours_come_only_when_asked_for(void **state)
+{
+	struct xr_description *d = machine();
+	struct page page;
+	(void)state;
+	open_page(&page);
+	xr_report_terminal(page.out, d, &coloured, false);
+	assert_non_null(strchr(close_page(&page), '\033'));
+	free(page.text);
+	xr_description_free(d);
+}
+
+static void a_table_fits_its_width(void **state)
+{
+	struct xr_description *d = machine();
+	struct page page;
+	(void)state;
+	for (int width = 50; width <= 200; width += 50) {
+		struct xr_style style = {.width = width};
+		open_page(&page);
+		xr_report_terminal(page.out, d, &style, false);
+		close_page(&page);
+		bool in_table = false;
+		for (char *line = strtok(page.text, "\n"); line; line = strtok(NULL, "\n")) {
+			if (line[0] != ' ')
+				in_table = !strncmp(line, "Operations", 10);
+			if (in_table && xr_text_columns(line) > (size_t)width)
+				fail_msg("%d: %s", width, line);
+			if (*line)
+				assert_int_not_equal(line[strlen(line) - 1], ' ');
+		}
+		free(page.text);
+	}
+	xr_description_free(d);
+}
+
+static void check_gives_a_verdict(void **state)
+{
+	struct xr_description *d = machine();
+	struct page page;
+	(void)state;
+	open_page(&page);
+	struct xr_verdict_counts counts = xr_report_check(page.out, d, &plain, false);
+	const char *text = close_page(&page);
+	assert_int_equal(counts.differ, 4);
+	assert_true(counts.agree > 8);
+	assert_true(says(text, "not what the OS says"));
+	assert_true(says(text, "differ: 1/15.5 of it"));
+	assert_false(says(text, "op.add.i32.latency"));
+	free(page.text);
+	xr_description_free(d);
+}
+
+static void a_machine_is_like_itself(void **state)
+{
+	struct xr_description *a = machine(), *b = machine();
+	struct page page;
+	(void)state;
+	open_page(&page);
+	struct xr_verdict_counts counts = xr_report_diff(page.out, a, b, "a", "b", &plain, false);
+	assert_int_equal(counts.differ + counts.missing, 0);
+	xr_fact_count(b, "cache.l2.ways", 16, "count", 0.99, "");
+	xr_fact_number(b, "op.mul.f64.latency", 4.1, "cycles", 0.99, "");
+	xr_fact_count(b, "new.fact", 1, "count", 0.99, "");
+	counts = xr_report_diff(page.out, a, b, "a", "b", &plain, false);
+	assert_int_equal(counts.differ, 1);
+	assert_int_equal(counts.missing, 1);
+	counts = xr_report_against(page.out, b, a, "b", "a", &plain, false); /* a does not know new.fact */
+	assert_int_equal(counts.differ, 1);
+	assert_int_equal(counts.missing, 0);
+	const char *text = close_page(&page);
+	assert_true(says(text, "differ: 25 % more"));
+	free(page.text);
+	xr_description_free(a);
+	xr_description_free(b);
+}
+
+/* ---- the C header -------------------------------------------------------------------------------------------------------- */
+
+static int shell(const char *format, const char *path)
+{
+	char command[512];
+	snprintf(command, sizeof command, format, path);
+	return system(command);
+}
+
+static struct xr_description *nasty(void)
+{
+	struct xr_description *d = machine();
+	xr_fact_text(d, "evil.text", "\"; */ ?\?/ \\ \n caf\xc3\xa9 /* 1\x7f", 0.99, "");
+	xr_fact_note(xr_fact_none(d, "evil.reason", XR_FAILED, "x"), "%s", "*/ #error \\\n#error ?\?/ /* */ caf\xc3\xa9 \\");
+	xr_fact_count(d, "big.u32", 4294967295, "bytes", 0.99, "");
+	xr_fact_count(d, "big.u64", 1LL << 40, "bytes", 0.99, "");
+	xr_fact_count(d, "negative.count", -7, "", 0.99, "");
+	xr_fact_number(d, "negative.real", -1, "", 0.99, "");
+	xr_fact_count(d, "clash.a", 1, "", 0.99, "");
+	xr_fact_count(d, "clash_a", 2, "", 0.99, "");
+	xr_fact_count(d, "has.clash.a", 2, "", 0.99, "");
+	xr_fact_none(d, "op.*.*.latency", XR_FAILED, "interrupted");
+	char longer[2000];
+	memset(longer, 'x', sizeof longer - 1);
+	longer[sizeof longer - 1] = 0;
+	xr_fact_text(d, "long.text", longer, 0.99, "");
+	return d;
+}
+
+static void the_header_compiles_as_c89_and_cpp(void **state)
+{
+	char dir[] = "/tmp/xray-test-XXXXXX", path[64];
+	struct xr_error err;
+	struct xr_description *d = nasty();
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/facts.h", dir);
+	FILE *out = fopen(path, "w");
+	assert_non_null(out);
+	assert_int_equal(xr_report_header(out, d, "XRAY", &err), 0);
+	fclose(out);
+	snprintf(path, sizeof path, "%s/use.c", dir);
+	out = fopen(path, "w");
+	assert_non_null(out);
+	fputs("#include \"facts.h\"\n#include \"facts.h\"\n" /* a second time does no harm */
+	      "#if !XRAY_HAS_CACHE_L1D_CAPACITY || XRAY_CACHE_L1D_CAPACITY != 49152 || XRAY_HAS_CACHE_L3_WAYS\n#error\n#endif\n"
+	      "#ifdef XRAY_CACHE_L3_WAYS\n#error\n#endif\n"
+	      "static const double all[] = {XRAY_OP_MUL_F64_LATENCY, XRAY_BIG_U32, XRAY_BIG_U64, XRAY_NEGATIVE_COUNT};\n"
+	      "static const char *const text = XRAY_EVIL_TEXT XRAY_CACHE_L1D_POLICY;\n"
+	      "int main(void) { return all[0] != 4.0 || all[2] != 1099511627776.0 || all[1] != 4294967295.0 || all[3] != -7 || !*text; }\n",
+	      out); /* each condition is one promise of the header */
+	fclose(out);
+	assert_int_equal(shell("cc -std=c89 -Wall -Wextra -pedantic -Werror -trigraphs %1$s -o %1$s.out && %1$s.out", path), 0);
+	if (!system("command -v c++ > /dev/null 2>&1"))
+		assert_int_equal(shell("c++ -std=c++98 -Wall -Wextra -pedantic -Werror -x c++ %s -fsyntax-only", path), 0);
+	shell("rm -rf \"$(dirname %s)\"", path);
+	assert_int_equal(xr_report_header(stderr, d, "0 bad", &err), -1);
+	assert_int_equal(err.code, XR_EXIT_USE);
+	xr_description_free(d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(values_are_written_as_people_do),
+		cmocka_unit_test(text_from_files_cannot_steer_the_terminal),
+		cmocka_unit_test(the_report_leaves_nothing_out),
+		cmocka_unit_test(colours_come_only_when_asked_for),
+		cmocka_unit_test(a_table_fits_its_width),
+		cmocka_unit_test(check_gives_a_verdict),
+		cmocka_unit_test(a_machine_is_like_itself),
+		cmocka_unit_test(the_header_compiles_as_c89_and_cpp),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
