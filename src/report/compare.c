@@ -1,6 +1,7 @@
 #include "report/compare.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 /* Relative difference that two honest runs on one machine may show; the first rule that fits counts. What no rule and no
@@ -36,13 +37,40 @@ static double tolerance(const char *unit, const char *id)
 	return 0;
 }
 
+static bool numbers_agree(const json_t *a, const json_t *b, double share, double least)
+{
+	double x = json_number_value(a), y = json_number_value(b);
+	return fabs(x - y) <= fmax(share * fmax(fabs(x), fabs(y)), least);
+}
+
+/* Inside lists and matrices what is counted is an integer and what is timed is not. */
+static bool parts_agree(const json_t *a, const json_t *b, double share)
+{
+	const char *key;
+	json_t *one;
+	size_t i;
+	if (json_is_real(a) && json_is_real(b))
+		return numbers_agree(a, b, share, 0);
+	if (json_is_array(a) && json_is_array(b)) {
+		json_array_foreach (a, i, one)
+			if (!json_array_get(b, i) || !parts_agree(one, json_array_get(b, i), share))
+				return false;
+		return json_array_size(a) == json_array_size(b);
+	}
+	if (json_is_object(a) && json_is_object(b)) {
+		json_object_foreach ((json_t *)(uintptr_t)a, key, one)
+			if (!json_object_get(b, key) || !parts_agree(one, json_object_get(b, key), share))
+				return false;
+		return json_object_size(a) == json_object_size(b);
+	}
+	return json_equal(a, b);
+}
+
 bool xr_values_agree(const json_t *a, const json_t *b, const char *unit, const char *id)
 {
-	if (!json_is_number(a) || !json_is_number(b))
-		return json_equal(a, b);
-	double x = json_number_value(a), y = json_number_value(b);
-	double apart = fabs(x - y), larger = fmax(fabs(x), fabs(y));
-	return apart <= tolerance(unit, id) * larger || (!strcmp(unit, "cycles") && apart <= least_cycles);
+	if (json_is_number(a) && json_is_number(b))
+		return numbers_agree(a, b, tolerance(unit, id), strcmp(unit, "cycles") ? 0 : least_cycles);
+	return parts_agree(a, b, fmax(tolerance(unit, id), 0.05));
 }
 
 const char *xr_ratio_words(struct xr_arena *arena, const json_t *a, const json_t *b)

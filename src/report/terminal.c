@@ -202,6 +202,20 @@ static void print_grid(struct page *page, const struct grid *grid)
 
 /* ---- operations: rows are operations, columns types, cells "latency / throughput" ------------------------------------- */
 
+/* "1.00", or "12.00-18.00" where the cost depends on the operands. */
+static const char *take_range(struct page *page, const char *stem, const char *what)
+{
+	const char *id = xr_arena_printf(page->arena, "%s.%s", stem, what);
+	const struct xr_fact *least = xr_description_fact(page->d, id);
+	const char *low = take(page, id);
+	id = xr_arena_printf(page->arena, "%s_max", id);
+	const struct xr_fact *most = xr_description_fact(page->d, id);
+	const char *high = take(page, id);
+	if (!*high || !*low || !least || !most || xr_values_agree(least->value, most->value, least->unit, least->id))
+		return *low ? low : "-";
+	return xr_arena_printf(page->arena, "%s-%s", low, high);
+}
+
 static void print_operations(struct page *page)
 {
 	const char *ops[ROWS_MAX], *types[COLUMNS_MAX + 1];
@@ -216,13 +230,11 @@ static void print_operations(struct page *page)
 		size_t row = xr_table_add(&table, ops[o]);
 		for (size_t t = 1; t <= n_types; t++) {
 			const char *stem = xr_arena_printf(page->arena, "op.%s.%s", ops[o], types[t]);
-			const char *latency = take(page, xr_arena_printf(page->arena, "%s.latency", stem));
-			const char *throughput = take(page, xr_arena_printf(page->arena, "%s.throughput", stem));
+			const char *latency = take_range(page, stem, "latency");
+			const char *throughput = take_range(page, stem, "throughput");
 			take(page, xr_arena_printf(page->arena, "%s.in_flight", stem)); /* their ratio */
-			if (*latency || *throughput)
-				xr_table_set(&table, row, t,
-				             xr_arena_printf(page->arena, "%s / %s", *latency ? latency : "-",
-				                             *throughput ? throughput : "-"));
+			if (strcmp(latency, "-") || strcmp(throughput, "-"))
+				xr_table_set(&table, row, t, xr_arena_printf(page->arena, "%s / %s", latency, throughput));
 		}
 	}
 	heading(page, "Operations", "latency / throughput, cycles");
@@ -238,11 +250,13 @@ struct list {
 
 static const struct list lists[] = {
 	{"Clock", {"cpu", "timer"}},
+	{"Operations", {"op"}},
 	{"Core", {"registers", "isa", "branch", "core", "code", "load", "store"}},
 	{"Units", {"units"}},
 	{"Memory", {"cache", "memory", "prefetch", "tlb"}},
 	{"Cores and OS", {"threads", "sharing", "topology", "comm", "os"}},
 	{"Statement", {"statement"}},
+	{"Quiet or not", {"noise"}},
 };
 
 static const char *with_unit(struct page *page, const struct xr_fact *fact, const char *words)
@@ -302,14 +316,73 @@ static void print_one_list(struct page *page, const struct list *list)
 	print_list(page, list->title, list->family, n);
 }
 
+/* ---- matrices: rows and columns are CPUs ----------------------------------------------------------------------------------- */
+
+enum { MATRIX_MAX = 17 };
+
+static void print_matrix(struct page *page, const struct xr_fact *fact)
+{
+	const json_t *cpus = json_object_get(fact->value, "cpus"), *rows = json_object_get(fact->value, "rows");
+	size_t n = json_array_size(cpus);
+	const char *headings[MATRIX_MAX + 1] = {"CPU"};
+	struct xr_table table;
+	if (n < 2 || n >= MATRIX_MAX || json_array_size(rows) != n) /* larger ones are for the JSON and the page */
+		return;
+	for (size_t i = 0; i < n; i++)
+		headings[i + 1] = xr_value_words(page->arena, json_array_get(cpus, i), "");
+	xr_table_init(&table, page->arena, headings, n + 1);
+	for (size_t i = 0; i < n; i++) {
+		size_t row = xr_table_add(&table, headings[i + 1]);
+		for (size_t j = 0; j < n && j < json_array_size(json_array_get(rows, i)); j++)
+			xr_table_set(&table, row, j + 1,
+			             xr_value_words(page->arena, json_array_get(json_array_get(rows, i), j), fact->unit));
+	}
+	heading(page, fact->id, "from row to column");
+	xr_table_print(&table, page->out, page->style);
+}
+
+static void print_matrices(struct page *page)
+{
+	for (size_t i = 0; i < xr_description_count(page->d); i++)
+		if (json_is_array(json_object_get(xr_description_at(page->d, i)->value, "rows")))
+			print_matrix(page, xr_description_at(page->d, i));
+}
+
 /* ---- what is to be said about them --------------------------------------------------------------------------------------- */
+
+enum { NAMED_MAX = 12 };
+
+/* The ids that share the reason of the first, as many as fit on a few lines unless all are wanted. */
+static void print_sharers(struct page *page, size_t first, bool *said)
+{
+	const struct xr_fact *fact = xr_description_at(page->d, first);
+	size_t column = 4, width = page->style->width > 40 ? (size_t)page->style->width : 100, named = 0, more = 0;
+	for (size_t i = first; i < xr_description_count(page->d); i++) {
+		const struct xr_fact *other = xr_description_at(page->d, i);
+		if (said[i] || other->status != fact->status || !other->reason || strcmp(other->reason, fact->reason))
+			continue;
+		said[i] = true;
+		if (named == NAMED_MAX && !page->verbose) {
+			more++;
+			continue;
+		}
+		if (column + strlen(other->id) + 1 > width && column > 4) {
+			fputs("\n    ", page->out);
+			column = 4;
+		}
+		column += (size_t)fprintf(page->out, "%s%s", column > 4 ? " " : "", other->id);
+		named++;
+	}
+	if (more)
+		fprintf(page->out, " and %zu more", more);
+	fputc('\n', page->out);
+}
 
 /* Facts of this status that share a reason, in one paragraph each. */
 static void print_reasons(struct page *page, const char *title, enum xr_status status, const char *colour, bool *said)
 {
-	size_t n = xr_description_count(page->d);
 	bool titled = false;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < xr_description_count(page->d); i++) {
 		const struct xr_fact *fact = xr_description_at(page->d, i);
 		if (said[i] || fact->status != status || !fact->reason)
 			continue;
@@ -318,19 +391,7 @@ static void print_reasons(struct page *page, const char *title, enum xr_status s
 		titled = true;
 		fprintf(page->out, "  %s%s%s\n    ", paint(page, colour), xr_safe_text(page->arena, fact->reason),
 		        paint(page, "\033[0m"));
-		size_t column = 4, width = page->style->width > 40 ? (size_t)page->style->width : 100;
-		for (size_t j = i; j < n; j++) {
-			const struct xr_fact *other = xr_description_at(page->d, j);
-			if (said[j] || other->status != status || !other->reason || strcmp(other->reason, fact->reason))
-				continue;
-			said[j] = true;
-			if (column + strlen(other->id) + 1 > width && column > 4) {
-				fputs("\n    ", page->out);
-				column = 4;
-			}
-			column += (size_t)fprintf(page->out, "%s%s", column > 4 ? " " : "", other->id);
-		}
-		fputc('\n', page->out);
+		print_sharers(page, i, said);
 	}
 }
 
@@ -369,6 +430,7 @@ void xr_report_terminal(FILE *out, const struct xr_description *d, const struct 
 	for (size_t i = 1; i < sizeof lists / sizeof *lists; i++)
 		print_one_list(&page, &lists[i]);
 	print_list(&page, "Others", NULL, 0);
+	print_matrices(&page);
 	print_all_reasons(&page, xr_arena_array(&arena, bool, xr_description_count(d) + 1));
 	xr_arena_release(&arena);
 }

@@ -1,5 +1,7 @@
 #include "report/value.h"
 
+#include "util/strbuf.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,36 +67,112 @@ static const char *number_words(struct xr_arena *arena, double value, const char
 	return digits(arena, value, "");
 }
 
-/* [[0, 1], [2, 3]] becomes {0 1} {2 3}; deeper things stay JSON. */
-static const char *list_words(struct xr_arena *arena, const json_t *list, const char *unit, int depth)
+/* ---- lists, trees, matrices --------------------------------------------------------------------------------------------- */
+
+enum { DEPTH_MAX = 16 };
+
+static bool rising_integers(const json_t *list)
 {
-	const char *words = "";
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (!json_is_integer(json_array_get(list, i)) ||
+		    (i && json_integer_value(json_array_get(list, i)) <= json_integer_value(json_array_get(list, i - 1))))
+			return false;
+	return json_array_size(list) > 2;
+}
+
+/* 0 1 2 3 8 becomes 0-3 8. */
+static void put_ranges(struct xr_strbuf *out, const json_t *list)
+{
+	size_t n = json_array_size(list);
+	for (size_t i = 0, last; i < n; i = last + 1) {
+		json_int_t from = json_integer_value(json_array_get(list, i));
+		last = i;
+		while (last + 1 < n && json_integer_value(json_array_get(list, last + 1)) == from + (json_int_t)(last + 1 - i))
+			last++;
+		if (last == i + 1)
+			last = i; /* two in a row are no range */
+		xr_strbuf_printf(out, last > i ? "%s%lld-%lld" : "%s%lld", i ? " " : "", (long long)from,
+		                 (long long)from + (long long)(last - i));
+	}
+}
+
+static void put_value(struct xr_strbuf *out, struct xr_arena *arena, const json_t *value, const char *unit, int depth);
+
+/* [[0, 1], [2, 3]] becomes {0 1} {2 3}. */
+static void put_list(struct xr_strbuf *out, struct xr_arena *arena, const json_t *list, const char *unit, int depth)
+{
 	size_t i;
 	json_t *one;
-	json_array_foreach (list, i, one) {
-		const char *each = json_is_array(one) && depth < 8
-					   ? xr_arena_printf(arena, "{%s}", list_words(arena, one, unit, depth + 1))
-					   : xr_value_words(arena, one, unit);
-		words = xr_arena_printf(arena, "%s%s%s", words, i ? " " : "", each);
+	if (rising_integers(list)) {
+		put_ranges(out, list);
+		return;
 	}
-	return words;
+	json_array_foreach (list, i, one) {
+		bool inner = json_is_array(one);
+		xr_strbuf_printf(out, "%s%s", i ? " " : "", inner ? "{" : "");
+		put_value(out, arena, one, unit, depth + 1);
+		xr_strbuf_printf(out, "%s", inner ? "}" : "");
+	}
+}
+
+/* A tree of CPUs, as topology.tree has it: the leaves' CPUs in the braces of all they share. */
+static void put_tree(struct xr_strbuf *out, struct xr_arena *arena, const json_t *node, int depth)
+{
+	const json_t *children = json_object_get(node, "children");
+	xr_strbuf_printf(out, "{");
+	if (!json_is_array(children) || depth >= DEPTH_MAX)
+		put_list(out, arena, json_object_get(node, "cpus"), "", depth);
+	else
+		for (size_t i = 0; i < json_array_size(children); i++) {
+			xr_strbuf_printf(out, "%s", i ? " " : "");
+			put_tree(out, arena, json_array_get(children, i), depth + 1);
+		}
+	xr_strbuf_printf(out, "}");
+}
+
+/* From the least to the largest of a matrix. */
+static void put_span(struct xr_strbuf *out, struct xr_arena *arena, const json_t *rows, const char *unit)
+{
+	double least = INFINITY, most = -INFINITY;
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		for (size_t j = 0; j < json_array_size(json_array_get(rows, i)); j++) {
+			const json_t *one = json_array_get(json_array_get(rows, i), j);
+			if (!json_is_number(one))
+				continue;
+			least = fmin(least, json_number_value(one));
+			most = fmax(most, json_number_value(one));
+		}
+	if (least <= most)
+		xr_strbuf_printf(out, "%s to %s", number_words(arena, least, unit), number_words(arena, most, unit));
+}
+
+static void put_value(struct xr_strbuf *out, struct xr_arena *arena, const json_t *value, const char *unit, int depth)
+{
+	if (json_is_number(value)) {
+		xr_strbuf_printf(out, "%s", number_words(arena, json_number_value(value), unit));
+	} else if (json_is_boolean(value)) {
+		xr_strbuf_printf(out, "%s", json_is_true(value) ? "yes" : "no");
+	} else if (json_is_string(value)) {
+		xr_strbuf_printf(out, "%s", xr_safe_text(arena, json_string_value(value)));
+	} else if (json_is_array(value) && depth < DEPTH_MAX) {
+		put_list(out, arena, value, unit, depth);
+	} else if (json_is_array(json_object_get(value, "rows"))) {
+		put_span(out, arena, json_object_get(value, "rows"), unit);
+	} else if (json_is_array(json_object_get(value, "cpus"))) {
+		put_tree(out, arena, value, 0);
+	} else if (json_is_object(value)) {
+		char *text = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(6));
+		xr_strbuf_printf(out, "%s", xr_safe_text(arena, text ? text : "?"));
+		free(text);
+	}
 }
 
 const char *xr_value_words(struct xr_arena *arena, const json_t *value, const char *unit)
 {
-	if (!value || json_is_null(value))
-		return "";
-	if (json_is_number(value))
-		return number_words(arena, json_number_value(value), unit);
-	if (json_is_boolean(value))
-		return json_is_true(value) ? "yes" : "no";
-	if (json_is_string(value))
-		return xr_safe_text(arena, json_string_value(value));
-	if (json_is_array(value) && json_array_size(value) <= 1000)
-		return list_words(arena, value, unit, 0);
-	char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
-	const char *words = xr_safe_text(arena, text ? text : "?");
-	free(text);
+	struct xr_strbuf out = {0};
+	put_value(&out, arena, value, unit, 0);
+	const char *words = xr_arena_strdup(arena, xr_strbuf_text(&out));
+	xr_strbuf_release(&out);
 	return words;
 }
 
