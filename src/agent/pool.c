@@ -92,8 +92,11 @@ static void *work_for_pool(void *self)
 static int pin(struct xr_team_pool *pool, pthread_t thread, int cpu)
 {
 #ifdef __linux__
-	if (cpu < 0)
-		return pool->allowed ? pthread_setaffinity_np(thread, pool->mask_bytes, pool->allowed) : 0;
+	if (cpu < 0) { /* where pinning is forbidden nobody was pinned before either */
+		if (pool->allowed)
+			(void)pthread_setaffinity_np(thread, pool->mask_bytes, pool->allowed);
+		return 0;
+	}
 	size_t bytes = CPU_ALLOC_SIZE((size_t)cpu + 1);
 	cpu_set_t *set = CPU_ALLOC((size_t)cpu + 1);
 	if (!set)

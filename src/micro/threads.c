@@ -396,7 +396,7 @@ static int make_witnesses(struct threads *t, bool *have_walk)
 
 static void put_nothing(struct xr_run *run, enum xr_status status, const char *why)
 {
-	static const char *const ids[] = {"threads.cores", "threads.smt", "threads.siblings"};
+	static const char *const ids[] = {"threads.cores", "threads.smt", "threads.siblings", "threads.types"};
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
 		xr_fact_none(xr_run_description(run), ids[i], status, "%s", why);
 }

@@ -40,55 +40,87 @@ bool xr_os_can_pin(void)
 	return can;
 }
 
-/* The first line of a file below the cgroup of this process, tried from there up to the root. */
-static bool cgroup_line(const char *file, char *line, size_t size)
+/* The cgroup of this process for the CPU controller: its line in /proc/self/cgroup is "0::DIR" (version 2) or
+ * "N:…,cpu,…:DIR" (version 1). */
+static bool cgroup_dir(bool version2, char *dir, size_t size)
 {
-	char path[4096] = "", group[2048];
+	char line[2048];
 	FILE *f = fopen("/proc/self/cgroup", "r");
 	bool found = false;
 	if (!f)
 		return false;
-	while (!found && fgets(group, sizeof group, f))
-		if (!strncmp(group, "0::", 3)) {
-			group[strcspn(group, "\n")] = '\0';
-			found = true;
-		}
+	while (!found && fgets(line, sizeof line, f)) {
+		line[strcspn(line, "\n")] = '\0';
+		char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
+		if (!path)
+			continue;
+		*path++ = '\0';
+		bool names_cpu = !strcmp(names + 1, "cpu") || !strncmp(names + 1, "cpu,", 4) || strstr(names, ",cpu,") ||
+		                 (strlen(names) > 4 && !strcmp(names + strlen(names) - 4, ",cpu"));
+		found = version2 ? !strncmp(line, "0:", 2) : names_cpu;
+		if (found)
+			snprintf(dir, size, "%s", path);
+	}
 	fclose(f);
-	if (!found)
+	return found;
+}
+
+static bool first_line(const char *root, const char *dir, const char *file, char *line, size_t size)
+{
+	char path[4096];
+	snprintf(path, sizeof path, "%s%s/%s", root, dir, file);
+	FILE *f = fopen(path, "r");
+	bool ok = f && fgets(line, (int)size, f);
+	if (f)
+		fclose(f);
+	return ok;
+}
+
+/* The first line of a file of the process's own group (version 2), or of the nearest one above that sets a limit. */
+static bool cgroup_line(const char *file, char *line, size_t size)
+{
+	char dir[2048];
+	if (!cgroup_dir(true, dir, sizeof dir))
 		return false;
-	for (char *dir = group + 3;;) {
-		snprintf(path, sizeof path, "/sys/fs/cgroup%s/%s", dir, file);
-		f = fopen(path, "r");
-		if (f) {
-			bool ok = fgets(line, (int)size, f) != NULL;
-			fclose(f);
-			if (ok && strncmp(line, "max", 3))
-				return true;
-		}
+	for (;;) {
+		if (first_line("/sys/fs/cgroup", dir, file, line, size) && strncmp(line, "max", 3))
+			return true;
 		char *slash = strrchr(dir, '/');
-		if (!slash || !*dir)
+		if (!slash)
 			return false;
+		*slash = '\0';
+	}
+}
+
+/* The tightest quota from the process's own group up to the root, in CPUs; 0: none. */
+static double quota_from(bool version2)
+{
+	const char *root = version2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu";
+	char dir[2048], line[128];
+	double tightest = 0;
+	if (!cgroup_dir(version2, dir, sizeof dir))
+		return 0;
+	for (;;) {
+		double quota = 0, period = 0;
+		if (version2 && first_line(root, dir, "cpu.max", line, sizeof line))
+			(void)sscanf(line, "%lf %lf", &quota, &period);
+		if (!version2 && first_line(root, dir, "cpu.cfs_quota_us", line, sizeof line))
+			quota = strtod(line, NULL);
+		if (!version2 && first_line(root, dir, "cpu.cfs_period_us", line, sizeof line))
+			period = strtod(line, NULL);
+		if (quota > 0 && period > 0 && (!(tightest > 0) || quota / period < tightest))
+			tightest = quota / period;
+		char *slash = strrchr(dir, '/');
+		if (!slash)
+			return tightest;
 		*slash = '\0';
 	}
 }
 
 double xr_os_quota(void)
 {
-	char line[128];
-	double quota, period;
-	if (cgroup_line("cpu.max", line, sizeof line) && sscanf(line, "%lf %lf", &quota, &period) == 2 && period > 0)
-		return quota / period;
-	FILE *f = fopen("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "r"); /* version 1 */
-	if (!f)
-		return 0;
-	int got = fscanf(f, "%lf", &quota);
-	fclose(f);
-	f = fopen("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "r");
-	if (!f)
-		return 0;
-	got += fscanf(f, "%lf", &period);
-	fclose(f);
-	return got == 2 && quota > 0 && period > 0 ? quota / period : 0;
+	double v2 = quota_from(true), v1 = quota_from(false);
+	return v2 > 0 && (!(v1 > 0) || v2 < v1) ? v2 : v1;
 }
 
 static uint64_t meminfo(const char *key)
