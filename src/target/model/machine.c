@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+enum { LINES_MAX = 1 << 25 };
+
 const char *const xr_policy_names[] = {"lru", "plru", "nru", "fifo", "random", "srrip", NULL};
 const char *const xr_inclusion_names[] = {"none", "inclusive", "exclusive", NULL};
 
@@ -157,6 +159,9 @@ static int check_cache(const struct xr_machine *machine, const struct xr_machine
 	if (!lines || c->capacity % c->line_bytes || ways > lines || lines % ways)
 		return xr_fail(err, XR_EXIT_USE, "%s:%d: [cache %s] capacity = %llu is not a multiple of ways x line = %llu", name,
 		               c->line, c->name, (unsigned long long)c->capacity, (unsigned long long)(ways * c->line_bytes));
+	if (lines > LINES_MAX)
+		return xr_fail(err, XR_EXIT_USE, "%s:%d: [cache %s] has %llu lines, more than can be simulated (%d)", name, c->line,
+		               c->name, (unsigned long long)lines, LINES_MAX);
 	if (!is_power(lines / ways) && !c->hash)
 		return xr_fail(err, XR_EXIT_USE, "%s:%d: [cache %s] has %llu sets, not a power of two: only hash = yes can", name,
 		               c->line, c->name, (unsigned long long)(lines / ways));

@@ -38,7 +38,7 @@ double xr_model_reference(struct xr_model *model)
 }
 
 /* The reference is read on both sides; an interrupt in one of them must not count. */
-static double reference_around(double before, double after)
+double xr_model_reference_around(double before, double after)
 {
 	return fabs(before - after) <= 0.01 * before ? (before + after) / 2 : fmin(before, after);
 }
@@ -137,7 +137,7 @@ static void prepare_job(struct xr_model *model, struct xr_job *job, struct xr_re
 		xr_model_prepare_team(model, job, out);
 		break;
 	}
-	if (out->status != XR_READ_OK || job->sample)
+	if (out->status != XR_READ_OK || !(job->one.cycles > 0 || job->one.ns > 0))
 		return;
 	double one_ns = job->one.cycles / (model->machine.mhz * 1e-3) + job->one.ns;
 	double turns = fmax(2, ceil(model->sample_ns / (one_ns * job->quantum)));
@@ -180,14 +180,14 @@ static struct xr_sim_work times(struct xr_sim_work one, double ops)
 	return one;
 }
 
-static void sample_lengths(struct xr_model *model, struct xr_job *job, struct xr_raw_list *list)
+void xr_model_sample_lengths(struct xr_model *model, struct xr_job *job, struct xr_raw_list *list)
 {
 	struct xr_raw raw = {.long_ops = job->long_ops, .short_ops = job->short_ops};
 	struct xr_sim_work longer = times(job->one, job->long_ops), shorter = times(job->one, job->short_ops);
 	double before = xr_model_reference(model);
 	raw.short_ns = xr_sim_time(&model->clock, &shorter, &raw.hit);
 	raw.long_ns = xr_sim_time(&model->clock, &longer, &raw.hit);
-	raw.ref_ns = reference_around(before, xr_model_reference(model));
+	raw.ref_ns = xr_model_reference_around(before, xr_model_reference(model));
 	xr_raw_add(list, raw);
 }
 
@@ -200,7 +200,7 @@ static int rounds(struct xr_target *target, const size_t *idx, size_t k, int n_r
 		for (size_t j = 0; j < k; j++) {
 			struct xr_job *job = &model->job[idx[j]];
 			if (out[idx[j]].status == XR_READ_OK)
-				(job->sample ? job->sample : sample_lengths)(model, job, &lists[idx[j]]);
+				(job->sample ? job->sample : xr_model_sample_lengths)(model, job, &lists[idx[j]]);
 		}
 	return 0;
 }
@@ -210,6 +210,7 @@ static void model_free(struct xr_target *target)
 	struct xr_model *model = model_of(target);
 	done(target);
 	free(model->cpu_ids);
+	xr_mem_free(model->mem);
 	xr_target_deinit(target);
 	free(model);
 }
@@ -240,7 +241,7 @@ static void describe(struct xr_model *model)
 		.page_bytes = m->page_bytes,
 		.has_flavour = {true, true},
 		.counters = m->counters,
-		.kinds = 1u << XR_CLOCK | 1u << XR_OPS,
+		.kinds = 1u << XR_CLOCK | 1u << XR_OPS | 1u << XR_CHAIN,
 	};
 }
 
@@ -255,6 +256,7 @@ struct xr_target *xr_model_open_machine(const struct xr_machine *machine, uint64
 	model->rng.state = seed ^ UINT64_C(0x6d6f64656c);
 	xr_sim_init(&model->clock, &model->machine, seed);
 	model->sample_ns = xr_sim_sample_ns(&model->machine);
+	model->mem = xr_mem_new(&model->machine, xr_rng_next(&model->rng));
 	describe(model);
 	return &model->target;
 }

@@ -6,6 +6,7 @@
 #include "target/model/clock.h"
 #include "target/model/core.h"
 #include "target/model/machine.h"
+#include "target/model/mem.h"
 
 struct xr_model;
 
@@ -44,6 +45,8 @@ void xr_model_prepare_team(struct xr_model *model, struct xr_job *job, struct xr
 void xr_model_refuse(struct xr_model *model, struct xr_reading *out, enum xr_reading_status status, const char *format,
                      ...) __attribute__((format(printf, 4, 5)));
 double xr_model_reference(struct xr_model *model); /* ns of one reference operation, read now */
+double xr_model_reference_around(double before, double after); /* of a sample between two readings of it */
+void xr_model_sample_lengths(struct xr_model *model, struct xr_job *job, struct xr_raw_list *list);
 
 /* A target for a machine that is already in memory (tests, random machines). */
 struct xr_target *xr_model_open_machine(const struct xr_machine *machine, uint64_t seed);

@@ -1,0 +1,331 @@
+#include "target/model/array.h"
+
+#include "util/memory.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCAN_MAX = 64 };  /* more ways than this are not scanned but indexed */
+#define NONE UINT32_MAX
+enum { MARK_SHIFT = 61 };
+#define MARK_ONE (UINT64_C(1) << MARK_SHIFT)
+#define MARK_MASK (UINT64_C(3) << MARK_SHIFT)
+
+/* For sets of many ways: lines are found by a hash table and kept in order of age by a list. */
+struct xr_array_index {
+	uint32_t *slot;     /* place of a line + 1 */
+	uint64_t slot_mask;
+	uint32_t *older, *newer, *oldest, *newest;
+	uint32_t *used;     /* filled ways of each set */
+};
+
+static struct xr_array_index *index_new(size_t sets, size_t n)
+{
+	struct xr_array_index *x = xr_calloc(1, sizeof *x);
+	x->slot_mask = 1;
+	while (x->slot_mask < 2 * n)
+		x->slot_mask *= 2;
+	x->slot = xr_calloc((size_t)x->slot_mask, sizeof *x->slot);
+	x->slot_mask--;
+	x->older = xr_calloc(n, sizeof *x->older);
+	x->newer = xr_calloc(n, sizeof *x->newer);
+	x->oldest = xr_calloc(sets, sizeof *x->oldest);
+	x->newest = xr_calloc(sets, sizeof *x->newest);
+	x->used = xr_calloc(sets, sizeof *x->used);
+	memset(x->oldest, 0xff, sets * sizeof *x->oldest);
+	memset(x->newest, 0xff, sets * sizeof *x->newest);
+	return x;
+}
+
+void xr_array_init(struct xr_array *a, uint64_t sets, uint64_t ways, enum xr_policy policy, struct xr_rng *rng)
+{
+	*a = (struct xr_array){.policy = policy, .sets = (uint32_t)sets, .ways = (uint32_t)ways, .rng = rng};
+	uint32_t tree_words = 0;
+	if (policy == XR_PLRU) {
+		a->tree_leaves = 1;
+		while (a->tree_leaves < ways)
+			a->tree_leaves *= 2;
+		tree_words = (a->tree_leaves + 63) / 64;
+	}
+	a->words = a->ways + tree_words;
+	a->word = xr_calloc((size_t)sets * a->words, sizeof *a->word);
+	if (ways > SCAN_MAX)
+		a->index = index_new((size_t)sets, (size_t)sets * a->words);
+}
+
+void xr_array_release(struct xr_array *a)
+{
+	if (a->index) {
+		free(a->index->slot);
+		free(a->index->older);
+		free(a->index->newer);
+		free(a->index->oldest);
+		free(a->index->newest);
+		free(a->index->used);
+		free(a->index);
+	}
+	free(a->word);
+	*a = (struct xr_array){0};
+}
+
+/* ---- the hash table: linear probing ---- */
+
+static uint64_t hash(uint64_t key)
+{
+	key *= UINT64_C(0x9e3779b97f4a7c15);
+	return key ^ key >> 29;
+}
+
+static uint64_t slot_of(const struct xr_array *a, uint64_t key)
+{
+	const struct xr_array_index *x = a->index;
+	uint64_t i = hash(key) & x->slot_mask;
+	while (x->slot[i] && (a->word[x->slot[i] - 1] & XR_LINE_KEY) != key)
+		i = (i + 1) & x->slot_mask;
+	return i;
+}
+
+/* Closes the gap: entries behind it that would no longer be found move up. */
+static void slot_remove(struct xr_array *a, uint64_t i)
+{
+	struct xr_array_index *x = a->index;
+	uint64_t j = i;
+	for (;;) {
+		j = (j + 1) & x->slot_mask;
+		if (!x->slot[j])
+			break;
+		uint64_t home = hash(a->word[x->slot[j] - 1] & XR_LINE_KEY) & x->slot_mask;
+		if (((j - home) & x->slot_mask) >= ((j - i) & x->slot_mask)) {
+			x->slot[i] = x->slot[j];
+			i = j;
+		}
+	}
+	x->slot[i] = 0;
+}
+
+uint64_t *xr_array_find_indexed(const struct xr_array *a, uint64_t key)
+{
+	uint32_t found = a->index->slot[slot_of(a, key)];
+	return found ? a->word + found - 1 : NULL;
+}
+
+/* ---- the list ---- */
+
+static void unlink_line(struct xr_array_index *x, uint64_t set, uint32_t at)
+{
+	uint32_t older = x->older[at], newer = x->newer[at];
+	if (older == NONE)
+		x->oldest[set] = newer;
+	else
+		x->newer[older] = newer;
+	if (newer == NONE)
+		x->newest[set] = older;
+	else
+		x->older[newer] = older;
+}
+
+static void link_newest(struct xr_array_index *x, uint64_t set, uint32_t at)
+{
+	uint32_t last = x->newest[set];
+	x->older[at] = last;
+	x->newer[at] = NONE;
+	if (last == NONE)
+		x->oldest[set] = at;
+	else
+		x->newer[last] = at;
+	x->newest[set] = at;
+}
+
+/* ---- policies ---- */
+
+static void tree_use(struct xr_array *a, uint64_t *lines, uint32_t way)
+{
+	uint64_t *bits = lines + a->ways;
+	uint32_t node = 1, low = 0;
+	for (uint32_t size = a->tree_leaves / 2; size; size /= 2) {
+		bool right = way >= low + size;
+		/* 1: the victim is to the right; so the bit is set when the use was to the left */
+		if (right)
+			bits[node / 64] &= ~(UINT64_C(1) << node % 64);
+		else
+			bits[node / 64] |= UINT64_C(1) << node % 64;
+		low += right ? size : 0;
+		node = node * 2 + right;
+	}
+}
+
+static uint32_t tree_victim(const struct xr_array *a, const uint64_t *lines)
+{
+	const uint64_t *bits = lines + a->ways;
+	uint32_t node = 1, low = 0;
+	for (uint32_t size = a->tree_leaves / 2; size; size /= 2) {
+		bool right = (bits[node / 64] >> node % 64 & 1) && low + size < a->ways;
+		low += right ? size : 0;
+		node = node * 2 + right;
+	}
+	return low;
+}
+
+static void nru_use(struct xr_array *a, uint64_t *lines, uint32_t way)
+{
+	lines[way] |= MARK_ONE;
+	for (uint32_t w = 0; w < a->ways; w++)
+		if (!(lines[w] & MARK_ONE))
+			return;
+	for (uint32_t w = 0; w < a->ways; w++)
+		lines[w] &= ~MARK_ONE;
+	lines[way] |= MARK_ONE;
+}
+
+static uint32_t nru_victim(const struct xr_array *a, const uint64_t *lines)
+{
+	for (uint32_t w = 0; w < a->ways; w++)
+		if (!(lines[w] & MARK_ONE))
+			return w;
+	return 0; /* only with a single way */
+}
+
+static uint32_t srrip_victim(struct xr_array *a, uint64_t *lines)
+{
+	uint64_t most = 0;
+	for (uint32_t w = 0; w < a->ways; w++) {
+		uint64_t mark = lines[w] >> MARK_SHIFT & 3;
+		if (mark == 3)
+			return w;
+		most = mark > most ? mark : most;
+	}
+	uint32_t first = a->ways;
+	for (uint32_t w = 0; w < a->ways; w++) {
+		lines[w] += (3 - most) << MARK_SHIFT;
+		if (first == a->ways && (lines[w] & MARK_MASK) == MARK_MASK)
+			first = w;
+	}
+	return first;
+}
+
+static uint32_t victim_way(struct xr_array *a, uint64_t set, uint64_t *lines)
+{
+	switch (a->policy) {
+	case XR_PLRU:
+		return tree_victim(a, lines);
+	case XR_NRU:
+		return nru_victim(a, lines);
+	case XR_SRRIP:
+		return srrip_victim(a, lines);
+	case XR_RANDOM:
+		return (uint32_t)xr_rng_below(a->rng, a->ways);
+	default:
+		return a->index ? a->index->oldest[set] - (uint32_t)(set * a->words) : a->ways - 1;
+	}
+}
+
+static bool by_age(const struct xr_array *a)
+{
+	return a->policy == XR_LRU || a->policy == XR_FIFO;
+}
+
+/* Makes the way-th word the first of its set. */
+static uint64_t *move_to_front(uint64_t *lines, uint32_t way)
+{
+	uint64_t line = lines[way];
+	for (uint32_t w = way; w; w--)
+		lines[w] = lines[w - 1];
+	lines[0] = line;
+	return lines;
+}
+
+/* ---- the interface ---- */
+
+uint64_t *xr_array_use(struct xr_array *a, uint64_t set, uint64_t *line)
+{
+	uint64_t *lines = a->word + set * a->words;
+	switch (a->policy) {
+	case XR_LRU:
+		if (!a->index)
+			return move_to_front(lines, (uint32_t)(line - lines));
+		unlink_line(a->index, set, (uint32_t)(line - a->word));
+		link_newest(a->index, set, (uint32_t)(line - a->word));
+		break;
+	case XR_PLRU:
+		tree_use(a, lines, (uint32_t)(line - lines));
+		break;
+	case XR_NRU:
+		if (!(*line & MARK_ONE))
+			nru_use(a, lines, (uint32_t)(line - lines));
+		break;
+	case XR_SRRIP:
+		*line &= ~MARK_MASK;
+		break;
+	default:
+		break;
+	}
+	return line;
+}
+
+/* First empty way, or ways when the set is full. */
+static uint32_t empty_way(const struct xr_array *a, uint64_t set, const uint64_t *lines)
+{
+	uint32_t w = 0;
+	if (a->index && a->index->used[set] == a->ways)
+		return a->ways;
+	if (a->index && !lines[a->index->used[set]])
+		return a->index->used[set];
+	while (w < a->ways && lines[w] & XR_LINE_THERE)
+		w++;
+	return w;
+}
+
+static uint64_t *filled(struct xr_array *a, uint64_t set, uint64_t *lines, uint32_t way)
+{
+	if (a->index) {
+		uint64_t i = hash(lines[way] & XR_LINE_KEY) & a->index->slot_mask;
+		uint32_t at = (uint32_t)(lines + way - a->word);
+		while (a->index->slot[i])
+			i = (i + 1) & a->index->slot_mask;
+		a->index->slot[i] = at + 1;
+		a->index->used[set]++;
+		if (by_age(a))
+			link_newest(a->index, set, at);
+	} else if (by_age(a)) {
+		return move_to_front(lines, way);
+	}
+	if (a->policy == XR_PLRU)
+		tree_use(a, lines, way);
+	else if (a->policy == XR_NRU)
+		nru_use(a, lines, way);
+	else if (a->policy == XR_SRRIP)
+		lines[way] |= 2 * MARK_ONE;
+	return lines + way;
+}
+
+uint64_t *xr_array_put(struct xr_array *a, uint64_t set, uint64_t key, struct xr_victim *victim)
+{
+	uint64_t *lines = a->word + set * a->words;
+	uint32_t way = empty_way(a, set, lines);
+	victim->there = false;
+	if (way == a->ways) {
+		way = victim_way(a, set, lines);
+		*victim = (struct xr_victim){true, (lines[way] & XR_LINE_DIRTY) != 0, lines[way] & XR_LINE_KEY};
+		if (a->index)
+			xr_array_drop(a, set, lines + way);
+	}
+	lines[way] = key | XR_LINE_THERE;
+	return filled(a, set, lines, way);
+}
+
+void xr_array_drop(struct xr_array *a, uint64_t set, uint64_t *line)
+{
+	if (!(*line & XR_LINE_THERE))
+		return;
+	if (a->index) {
+		slot_remove(a, slot_of(a, *line & XR_LINE_KEY));
+		a->index->used[set]--;
+		if (by_age(a))
+			unlink_line(a->index, set, (uint32_t)(line - a->word));
+	} else if (by_age(a)) { /* empty ways stand at the end */
+		uint64_t *last = a->word + set * a->words + a->ways - 1;
+		for (; line < last; line++)
+			line[0] = line[1];
+	}
+	*line = 0;
+}

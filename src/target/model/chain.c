@@ -1,0 +1,308 @@
+/* Address chains on a simulated machine.
+ *
+ * Endless walks: what one step costs in the steady state is found by walking a few laps for warming up and a few for
+ * counting; the samples then are so many of these. Walks over more places than can be simulated quickly are walked
+ * smaller on a machine made smaller by the same factor: every ratio that decides about hits stays what it was.
+ * Scripts: repetitions are simulated until they repeat, or enough of them are known to draw from.
+ */
+#include "target/model/model.h"
+#include "target/model/trip.h"
+#include "util/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	PLAIN_MAX = 20000,       /* places of a walk in few spans that are all simulated */
+	LISTED_MAX = 160000,     /* the same for a walk that lists places one by one: it means those */
+	WARM_STEPS = 3000,
+	COUNT_STEPS = 2048,
+	RANDOM_STEPS = 12000,    /* where replacement is random, averages need more */
+	SCRIPT_STEPS = 30000,    /* of all repetitions of a script together, about */
+	SCRIPT_REPS = 64,
+	SCRIPT_PHASE_MAX = 400000,
+	IRQ_LINES = 64,
+};
+
+struct chain {
+	struct xr_mem_buffer *buffer;
+	bool huge;              /* pages that the costs below were found with */
+	double irq_every_ns;
+	/* scripts */
+	double *rep_cycles;     /* timed cycles of the repetitions that were simulated */
+	size_t n_reps;
+	double untimed_cycles;  /* per repetition, about */
+	double accesses;        /* timed, per repetition */
+	int timed_phases;
+	double reps;            /* per sample */
+};
+
+static void chain_free(void *own)
+{
+	struct chain *c = own;
+	if (c)
+		free(c->rep_cycles);
+	free(c);
+}
+
+static bool replaces_randomly(const struct xr_machine *m)
+{
+	for (int i = 0; i < m->n_caches; i++)
+		if (m->cache[i].policy == XR_RANDOM)
+			return true;
+	for (int i = 0; i < m->n_tlbs; i++)
+		if (m->tlb[i].policy == XR_RANDOM)
+			return true;
+	return false;
+}
+
+static void put_events(const struct xr_machine *m, const struct xr_tally *tally, struct xr_reading *out)
+{
+	(void)m;
+	(void)tally;
+	(void)out;
+}
+
+/* ---- endless walks ---- */
+
+static size_t at_least(size_t n, size_t laps, size_t steps)
+{
+	size_t enough = n * laps;
+	return enough > steps ? enough : (steps + n - 1) / n * n;
+}
+
+/* Steady state of one endless walk on this memory; sets job->one. */
+static void settle(const struct xr_machine *m, struct xr_mem *mem, struct xr_trip *trip, struct xr_job *job,
+                   struct xr_reading *out)
+{
+	bool small = trip->n < 4096;
+	struct xr_tally tally = {0}, after = {0};
+	size_t turn = trip->n * trip->cursors;
+	if (trip->cursors > 1)
+		turn = trip->n; /* together the cursors go round once */
+	size_t counted = at_least(turn, small ? 4 : 1, replaces_randomly(m) ? RANDOM_STEPS : COUNT_STEPS);
+	xr_trip_run(trip, mem, m, 0, at_least(turn, small ? 5 : 2, WARM_STEPS), NULL);
+	xr_trip_run(trip, mem, m, 0, counted, &tally);
+	job->one.cycles = xr_trip_cycles(trip, m, mem, &tally);
+	put_events(m, &tally, out);
+
+	size_t lap = turn < 4096 ? turn : 4096;
+	xr_mem_interrupt(mem, 0, IRQ_LINES);
+	xr_trip_run(trip, mem, m, 0, lap, &after);
+	job->one.refill_cycles = fmax(0, xr_trip_cycles(trip, m, mem, &after) - job->one.cycles) * (double)lap;
+	job->one.cold_cycles = m->memory_latency * (double)lap;
+}
+
+static void simulate_endless(struct xr_model *model, struct xr_job *job, struct xr_reading *out)
+{
+	const struct xr_chain_spec *spec = &job->spec->chain;
+	const struct xr_phase *phase = &spec->phase[0];
+	struct chain *c = job->own;
+	struct xr_trip trip;
+	uint64_t n = xr_trip_count(phase), by = 1, most = phase->n_spans > 16 ? LISTED_MAX : PLAIN_MAX;
+	while (n / by > most)
+		by *= 2;
+	if (by == 1) {
+		xr_trip_init(&trip, c->buffer, phase, spec->cursors, 1);
+		settle(&model->machine, model->mem, &trip, job, out);
+	} else {
+		struct xr_machine small = xr_machine_scaled(&model->machine, by);
+		struct xr_mem *mem = xr_mem_new(&small, xr_rng_next(&model->rng));
+		struct xr_mem_buffer *buffer = xr_mem_buffer(mem, &spec->buffer, false);
+		if (c->huge)
+			xr_mem_promote(mem, buffer);
+		xr_trip_init(&trip, buffer, phase, spec->cursors, by);
+		settle(&small, mem, &trip, job, out);
+		xr_mem_free(mem);
+	}
+	xr_trip_release(&trip);
+}
+
+/* ---- scripts ---- */
+
+static size_t bounded(uint64_t n)
+{
+	return n < SCRIPT_PHASE_MAX ? (size_t)n : SCRIPT_PHASE_MAX;
+}
+
+/* One repetition; *untimed gets the cycles of what is not timed. */
+static double repeat(struct xr_model *model, const struct xr_chain_spec *spec, struct xr_trip *trip, double *untimed)
+{
+	double timed = 0;
+	*untimed = 0;
+	for (unsigned i = 0; i < spec->n_phases; i++) {
+		const struct xr_phase *phase = &spec->phase[i];
+		struct xr_tally tally = {0};
+		trip[i].at = 0;
+		for (unsigned pass = 0; pass < phase->passes; pass++)
+			xr_trip_run(&trip[i], model->mem, &model->machine, 0, bounded(trip[i].n), &tally);
+		double each = xr_trip_cycles(&trip[i], &model->machine, model->mem, &tally);
+		double all = each * (double)trip[i].n * phase->passes;
+		if (trip[i].use == XR_USE_READ && !trip[i].dependent)
+			all += tally.last; /* all in flight at once; the last one still has to come home */
+		if (phase->timed)
+			timed += all;
+		else
+			*untimed += all;
+	}
+	return timed;
+}
+
+static void simulate_script(struct xr_model *model, struct xr_job *job)
+{
+	const struct xr_chain_spec *spec = &job->spec->chain;
+	struct chain *c = job->own;
+	struct xr_trip trip[XR_PHASES_MAX];
+	double steps = 0;
+	for (unsigned i = 0; i < spec->n_phases; i++) {
+		xr_trip_init(&trip[i], c->buffer, &spec->phase[i], 1, 1);
+		steps += (double)bounded(trip[i].n) * spec->phase[i].passes;
+		c->timed_phases += spec->phase[i].timed;
+		c->accesses += spec->phase[i].timed ? (double)trip[i].n * spec->phase[i].passes : 0;
+	}
+	bool random = replaces_randomly(&model->machine);
+	size_t most = (size_t)fmax(random ? 8 : 4, fmin(SCRIPT_REPS, ceil(SCRIPT_STEPS / fmax(steps, 1))));
+	free(c->rep_cycles);
+	c->rep_cycles = xr_calloc(most, sizeof *c->rep_cycles);
+	c->n_reps = 0;
+	repeat(model, spec, trip, &c->untimed_cycles); /* warming up */
+	while (c->n_reps < most) {
+		double cycles = repeat(model, spec, trip, &c->untimed_cycles);
+		c->rep_cycles[c->n_reps++] = cycles;
+		if (!random && c->n_reps >= 3 && cycles == c->rep_cycles[c->n_reps - 2] && cycles == c->rep_cycles[c->n_reps - 3]) {
+			c->rep_cycles[0] = cycles; /* so it goes on for ever */
+			c->n_reps = 1;
+			break;
+		}
+	}
+	for (unsigned i = 0; i < spec->n_phases; i++)
+		xr_trip_release(&trip[i]);
+	double first = xr_mem_latency(model->mem, XR_USE_READ, 0), second = xr_mem_latency(model->mem, XR_USE_READ, 1);
+	job->one.refill_cycles = IRQ_LINES / 4 * fmax(0, second - first);
+}
+
+/* Mean cycles of `reps` repetitions drawn from those known. */
+static double drawn_cycles(struct xr_model *model, const struct chain *c, double reps)
+{
+	double sum = 0;
+	int draws = (int)fmin(reps, 256);
+	if (c->n_reps == 1)
+		return c->rep_cycles[0];
+	for (int i = 0; i < draws; i++)
+		sum += c->rep_cycles[xr_rng_below(&model->rng, c->n_reps)];
+	return sum / draws;
+}
+
+/* The OS may have noticed how hard a buffer is used: then it is on huge pages from now on. */
+static void notice(struct xr_model *model, struct xr_job *job, double ns);
+
+static void sample_script(struct xr_model *model, struct xr_job *job, struct xr_raw_list *list)
+{
+	struct chain *c = job->own;
+	struct xr_sim_clock *clock = &model->clock;
+	double start = clock->now_ns, before = xr_model_reference(model);
+	struct xr_raw raw = {.long_ops = c->accesses * c->reps};
+	struct xr_sim_work untimed = {.cycles = c->untimed_cycles * c->reps};
+	struct xr_sim_work timed = {.cycles = drawn_cycles(model, c, c->reps) * c->reps, .refill_cycles = job->one.refill_cycles};
+	double looks = c->reps * c->timed_phases;
+
+	xr_sim_run(clock, &untimed, &raw.hit);
+	double begun = clock->now_ns;
+	xr_sim_run(clock, &timed, &raw.hit);
+	raw.long_ns = clock->now_ns - begun;
+	/* Each timed phase begins and ends anywhere within a granule: the differences of two such errors add up. */
+	for (int i = 0; i < 12 && looks > 1; i++)
+		raw.long_ns += model->machine.timer_ns * sqrt(looks / 6) * (xr_rng_unit(&clock->rng) - 0.5);
+	if (looks <= 1)
+		raw.long_ns = floor(raw.long_ns / model->machine.timer_ns + xr_rng_unit(&clock->rng)) * model->machine.timer_ns;
+	clock->now_ns += 2 * looks * model->machine.timer_cost_ns;
+	double after = xr_model_reference(model);
+	raw.ref_ns = xr_model_reference_around(before, after);
+	xr_raw_add(list, raw);
+	notice(model, job, clock->now_ns - start);
+}
+
+static void sample_endless(struct xr_model *model, struct xr_job *job, struct xr_raw_list *list)
+{
+	double start = model->clock.now_ns;
+	xr_model_sample_lengths(model, job, list);
+	notice(model, job, model->clock.now_ns - start);
+}
+
+/* ---- both ---- */
+
+static void find_costs(struct xr_model *model, struct xr_job *job, struct xr_reading *out)
+{
+	const struct xr_chain_spec *spec = &job->spec->chain;
+	struct chain *c = job->own;
+	c->huge = c->buffer->huge;
+	if (!spec->phase[0].passes) {
+		simulate_endless(model, job, out);
+		job->sample = sample_endless;
+		return;
+	}
+	c->timed_phases = 0;
+	c->accesses = 0;
+	simulate_script(model, job);
+	job->sample = sample_script;
+	double ghz = model->machine.mhz * 1e-3;
+	double rep_ns = (c->untimed_cycles + c->rep_cycles[0]) / ghz + 2 * c->timed_phases * model->machine.timer_cost_ns;
+	c->reps = fmax(1, floor(model->sample_ns / rep_ns));
+}
+
+static void notice(struct xr_model *model, struct xr_job *job, double ns)
+{
+	struct chain *c = job->own;
+	const struct xr_machine *m = &model->machine;
+	double reps = c->reps;
+	c->buffer->used_ns += ns;
+	if (m->resizing && m->huge_bytes && c->buffer->backing == XR_ANY && c->buffer->bytes >= m->huge_bytes &&
+	    c->buffer->used_ns > m->resizing_ms * 1e6)
+		xr_mem_promote(model->mem, c->buffer);
+	if (c->huge == c->buffer->huge)
+		return;
+	find_costs(model, job, NULL);
+	c->reps = reps; /* samples of one reading keep their length */
+}
+
+static const char *wrong_with(const struct xr_chain_spec *spec)
+{
+	if (spec->n_phases < 1 || spec->n_phases > XR_PHASES_MAX)
+		return "a chain has 1 to 6 phases";
+	for (unsigned i = 0; i < spec->n_phases; i++) {
+		const struct xr_phase *phase = &spec->phase[i];
+		if (!phase->passes && (spec->n_phases > 1 || !phase->timed))
+			return "an endless walk is a phase alone";
+		if (!xr_trip_count(phase))
+			return "a phase visits at least one address";
+		for (size_t k = 0; k < phase->n_spans; k++) {
+			const struct xr_span *s = &phase->span[k];
+			uint64_t last = s->count ? (s->count - 1) * s->stride : 0;
+			if (s->base > spec->buffer.bytes || last > spec->buffer.bytes - s->base || s->base + last + 8 > spec->buffer.bytes)
+				return "an address outside the buffer";
+		}
+	}
+	return NULL;
+}
+
+void xr_model_prepare_chain(struct xr_model *model, struct xr_job *job, struct xr_reading *out)
+{
+	const struct xr_chain_spec *spec = &job->spec->chain;
+	const char *wrong = wrong_with(spec);
+	if (wrong) {
+		xr_model_refuse(model, out, XR_READ_FAILED, "%s", wrong);
+		return;
+	}
+	struct xr_mem_buffer *buffer = xr_mem_buffer(model->mem, &spec->buffer, false);
+	if (!buffer) {
+		xr_model_refuse(model, out, XR_READ_FAILED, "no memory for a buffer of %llu bytes",
+		                (unsigned long long)spec->buffer.bytes);
+		return;
+	}
+	struct chain *c = xr_calloc(1, sizeof *c);
+	c->buffer = buffer;
+	job->own = c;
+	job->own_free = chain_free;
+	find_costs(model, job, out);
+}

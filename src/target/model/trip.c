@@ -1,0 +1,106 @@
+#include "target/model/trip.h"
+
+#include "target/model/core.h"
+#include "util/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+uint64_t xr_trip_count(const struct xr_phase *phase)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < phase->n_spans; i++)
+		n += phase->span[i].count;
+	return n;
+}
+
+static void shuffle(uint64_t *x, size_t n, uint64_t seed)
+{
+	struct xr_rng rng = {seed};
+	for (size_t i = n; i > 1; i--) {
+		size_t j = (size_t)xr_rng_below(&rng, i);
+		uint64_t swap = x[i - 1];
+		x[i - 1] = x[j];
+		x[j] = swap;
+	}
+}
+
+void xr_trip_init(struct xr_trip *trip, struct xr_mem_buffer *buffer, const struct xr_phase *phase, unsigned cursors,
+                  uint64_t keep)
+{
+	uint64_t total = xr_trip_count(phase), every = 1;
+	if (keep > 1 && phase->n_spans > total / 8) { /* single places: leave out whole spans */
+		every = keep;
+		keep = 1;
+	}
+	*trip = (struct xr_trip){.buffer = buffer, .cursors = cursors ? cursors : 1, .dependent = phase->access == XR_READ,
+	                         .use = phase->access == XR_WRITE ? XR_USE_WRITE : XR_USE_READ};
+	trip->offset = xr_calloc((size_t)(total / (keep > every ? keep : every)) + phase->n_spans + 1, sizeof *trip->offset);
+	for (size_t i = 0; i < phase->n_spans; i += every) {
+		const struct xr_span *s = &phase->span[i];
+		uint64_t count = s->count / keep ? s->count / keep : s->count > 0;
+		for (uint64_t k = 0; k < count; k++)
+			trip->offset[trip->n++] = s->base + k * s->stride;
+	}
+	if (phase->seed)
+		shuffle(trip->offset, trip->n, phase->seed);
+}
+
+void xr_trip_release(struct xr_trip *trip)
+{
+	free(trip->offset);
+	*trip = (struct xr_trip){0};
+}
+
+struct pace {
+	double issue, per_miss; /* cycles */
+	int n_levels;
+};
+
+static void count(struct xr_tally *tally, const struct pace *pace, const struct xr_met *met)
+{
+	bool missed = met->level > 0 || pace->n_levels == 0;
+	double beyond = ((missed ? met->latency : 0) + met->tlb + met->down) * pace->per_miss;
+	tally->n++;
+	tally->latency += met->latency + met->tlb;
+	tally->last = met->latency + met->tlb;
+	tally->flow += beyond > pace->issue ? beyond : pace->issue;
+	tally->from_memory += met->level == pace->n_levels;
+	for (int i = 0; i < met->level && i < XR_MACHINE_CACHES; i++)
+		tally->miss[i]++;
+	for (int i = 0; i < met->tlb_level && i < XR_MACHINE_TLBS; i++)
+		tally->tlb_miss[i]++;
+}
+
+void xr_trip_run(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machine *machine, int core, size_t steps,
+                 struct xr_tally *tally)
+{
+	int unit = xr_core_mem_unit(machine);
+	double ports = unit < 0 ? machine->width : fmin(machine->unit[unit].count, machine->width);
+	struct pace pace = {1 / ports, 1.0 / machine->parallelism, xr_mem_levels(mem, trip->use)};
+	unsigned cursor = (unsigned)(trip->at % trip->cursors); /* cursors are spread evenly over the cycle and take turns */
+	size_t step = trip->at / trip->cursors;
+	for (size_t i = 0; i < steps; i++) {
+		size_t at = step;
+		if (trip->cursors > 1) {
+			at += (size_t)cursor * trip->n / trip->cursors;
+			at -= at >= trip->n ? trip->n : 0;
+		}
+		struct xr_met met = xr_mem_access(mem, core, trip->buffer, trip->offset[at], trip->use);
+		if (tally)
+			count(tally, &pace, &met);
+		if (++cursor == trip->cursors) {
+			cursor = 0;
+			step = step + 1 == trip->n ? 0 : step + 1;
+		}
+	}
+	trip->at = step * trip->cursors + cursor;
+}
+
+double xr_trip_cycles(const struct xr_trip *trip, const struct xr_machine *machine, const struct xr_mem *mem,
+                      const struct xr_tally *tally)
+{
+	double line_ns = (double)xr_mem_line(mem, trip->use) / machine->bandwidth_gbs;
+	double flow = fmax(tally->flow, tally->from_memory * line_ns * machine->mhz * 1e-3) / tally->n;
+	return trip->dependent ? fmax(tally->latency / tally->n, trip->cursors > 1 ? trip->cursors * flow : 0) : flow;
+}

@@ -1,0 +1,43 @@
+/* Trips through memory: a phase of an address chain as a list of places, and what going there costs. */
+#ifndef XR_TARGET_MODEL_TRIP_H
+#define XR_TARGET_MODEL_TRIP_H
+
+#include "nano/spec.h"
+#include "target/model/mem.h"
+
+struct xr_trip {
+	struct xr_mem_buffer *buffer;
+	uint64_t *offset;
+	size_t n;
+	size_t at;            /* where the next step goes */
+	unsigned cursors;
+	enum xr_use use;
+	bool dependent;       /* each place is known only when the one before was read */
+};
+
+/* Counts places without listing them. */
+uint64_t xr_trip_count(const struct xr_phase *phase);
+/* Lists the places of a phase; with keep > 1 only about one in so many (of each span, or of the spans). */
+void xr_trip_init(struct xr_trip *trip, struct xr_mem_buffer *buffer, const struct xr_phase *phase, unsigned cursors,
+                  uint64_t keep);
+void xr_trip_release(struct xr_trip *trip);
+
+/* What a number of steps cost. */
+struct xr_tally {
+	double n;
+	double latency;     /* one after the other */
+	double flow;        /* as many at a time as the machine can */
+	double last;        /* latency of the last one */
+	double from_memory; /* lines */
+	double miss[XR_MACHINE_CACHES], tlb_miss[XR_MACHINE_TLBS];
+};
+
+/* Takes `steps` steps on a core; adds to the tally (NULL: nobody counts). */
+void xr_trip_run(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machine *machine, int core, size_t steps,
+                 struct xr_tally *tally);
+
+/* Cycles per step of one cursor, by what the tally holds. */
+double xr_trip_cycles(const struct xr_trip *trip, const struct xr_machine *machine, const struct xr_mem *mem,
+                      const struct xr_tally *tally);
+
+#endif
