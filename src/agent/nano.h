@@ -50,6 +50,9 @@ typedef unsigned XR_uv64i32 __attribute__((vector_size(64)));
 /* Labels, not comments: every assembler reads them. They mark the timed loop for the look at the compiled code. */
 #define XR_BEGIN(id) __asm__ volatile("xr_begin_" id ":")
 #define XR_END(id) __asm__ volatile("xr_end_" id ":")
+/* The middle half of the loop's body, without what compilers do at its ends. Numbered, in case the loop is unrolled. */
+#define XR_MIDDLE(id) __asm__ volatile("xr_middle_" id "_%=:" : :)
+#define XR_LAST(id) __asm__ volatile("xr_last_" id "_%=:" : :)
 /* The value passes through an asm that might change it: the statement before must be done, and in a register. */
 #define XR_KEEP_I(v) __asm__ volatile("" : "+r"(v))
 #if defined(__x86_64__) || defined(__i386__)

@@ -29,6 +29,11 @@ int xr_ops_body(const struct xr_ops_spec *ops)
 	return (unroll + length - 1) / length * length;
 }
 
+int xr_ops_middle(int body)
+{
+	return body < 16 ? 0 : body / 2;
+}
+
 void xr_emit_name(const struct xr_spec *spec, char name[static 32])
 {
 	struct xr_arena arena = {0};
@@ -243,13 +248,18 @@ static void each_statement(const struct xr_ops_spec *ops, void (*put)(void *self
 struct body {
 	struct xr_strbuf *out;
 	const struct xr_ops_spec *ops;
+	const char *id;
 };
 
 static void put_barrier_line(void *self, int stream, int count, int index)
 {
 	struct body *b = self;
 	const struct xr_stream *s = &b->ops->stream[stream];
-	(void)index;
+	int body = xr_ops_body(b->ops);
+	if (xr_ops_middle(body) && index == body / 4)
+		xr_strbuf_printf(b->out, "\t\tXR_MIDDLE(\"%s\");\n", b->id);
+	if (xr_ops_middle(body) && index == body / 4 + xr_ops_middle(body))
+		xr_strbuf_printf(b->out, "\t\tXR_LAST(\"%s\");\n", b->id);
 	if (s->op == XR_TEXT)
 		xr_strbuf_printf(b->out, "#line 1 \"statement\"\n");
 	xr_strbuf_printf(b->out, "\t\t");
@@ -282,12 +292,12 @@ static void put_function(struct xr_strbuf *out, const struct xr_spec *spec, enum
 {
 	const struct xr_ops_spec *ops = &spec->ops;
 	struct xr_arena arena = {0};
-	struct body body = {out, ops};
 	char name[32];
 	bool branches = false, min = false;
 
 	xr_emit_name(spec, name);
 	const char *id = name + strlen("xr_nano_");
+	struct body body = {out, ops, id};
 	xr_strbuf_printf(out, "\n/* %s */\n", xr_spec_text(&arena, spec));
 	for (int s = 0; s < ops->n_streams; s++) {
 		branches |= ops->stream[s].op == XR_BRANCH;

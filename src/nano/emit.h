@@ -25,5 +25,7 @@ void xr_emit_table(struct xr_strbuf *out, const struct xr_spec *specs, size_t n)
 
 /* Statements in the body: unroll rounded up to whole rounds. */
 int xr_ops_body(const struct xr_ops_spec *ops);
+/* Of so many, those between the marks around the middle of the body; 0: too few for marks. */
+int xr_ops_middle(int body);
 
 #endif

@@ -30,22 +30,15 @@ static bool is_call(const char *mnemonic, size_t len)
 	return false;
 }
 
-static const char *find_label(const char *text, const char *prefix, const char *id)
+static const char *find_label(const char *text, const char *prefix, const char *id, char end)
 {
 	char label[64];
-	snprintf(label, sizeof label, "%s%s:", prefix, id);
-	const char *at = strstr(text, label);
-	return at;
+	snprintf(label, sizeof label, "%s%s%c", prefix, id, end);
+	return strstr(text, label);
 }
 
-struct xr_look xr_look_at(const char *assembly, const char *id, int statements)
+static void count(struct xr_look *look, const char *at, const char *end)
 {
-	struct xr_look look = {0};
-	const char *at = find_label(assembly, "xr_begin_", id);
-	const char *end = at ? find_label(at, "xr_end_", id) : NULL;
-	if (!end || statements <= 0)
-		return look;
-	look.looked = true;
 	for (at = strchr(at, '\n'); at && at < end; at = strchr(at, '\n')) {
 		at++;
 		size_t len = strcspn(at, "\n"), blank = strspn(at, " \t");
@@ -53,10 +46,27 @@ struct xr_look xr_look_at(const char *assembly, const char *id, int statements)
 		size_t word_len = strcspn(word, " \t\n;");
 		if (!blank || !isalpha((unsigned char)*word) || word_len == 0 || word[word_len - 1] == ':')
 			continue;
-		look.insns++;
-		look.stack_refs += mentions_stack(at, len);
-		look.calls += is_call(word, word_len);
+		look->insns++;
+		look->stack_refs += mentions_stack(at, len);
+		look->calls += is_call(word, word_len);
 	}
+}
+
+struct xr_look xr_look_at(const char *assembly, const char *id, int body, int middle)
+{
+	struct xr_look look = {0};
+	int statements = middle;
+	const char *at = middle > 0 ? find_label(assembly, "xr_middle_", id, '_') : NULL;
+	const char *end = at ? find_label(at, "xr_last_", id, '_') : NULL;
+	if (!end) {
+		statements = body;
+		at = find_label(assembly, "xr_begin_", id, ':');
+		end = at ? find_label(at, "xr_end_", id, ':') : NULL;
+	}
+	if (!end || statements <= 0)
+		return look;
+	look.looked = true;
+	count(&look, at, end);
 	look.insns /= statements;
 	look.stack_refs /= statements;
 	look.calls /= statements;

@@ -279,8 +279,9 @@ static void look_and_note(struct xr_toolchain *tc, struct unit *u)
 	for (size_t i = 0; i < u->n; i++) {
 		char name[32];
 		xr_emit_name(u->spec[i], name);
+		int body = xr_ops_body(&u->spec[i]->ops);
 		struct xr_look look =
-			xr_look_at(xr_strbuf_text(&assembly), name + strlen("xr_nano_"), xr_ops_body(&u->spec[i]->ops));
+			xr_look_at(xr_strbuf_text(&assembly), name + strlen("xr_nano_"), body, xr_ops_middle(body));
 		u->out[i]->look = look;
 		xr_strbuf_printf(&note, "%d %.17g %.17g %.17g\n", look.looked, look.insns, look.stack_refs, look.calls);
 	}
