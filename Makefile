@@ -82,7 +82,7 @@ test-deep: ## the same with N times as many simulated machines (default N=5000) 
 	@scripts/deps test
 	$(SUBMAKE) all programs
 	@XR_DEEP=$(or $(N),5000) tests/run $(BUILD) $(T)
-check-live: all ## what must hold on the real machine at hand; takes minutes
+check-live: all programs ## what must hold on the real machine at hand; takes minutes
 	@tests/run $(BUILD) live
 asan: ## the tests with address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan T='$(T)' CFLAGS='$(SANITIZE_FLAGS) -fsanitize=address,undefined' \
