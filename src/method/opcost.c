@@ -19,6 +19,7 @@ enum { LONE_UNROLL = 128, LONE_UNROLL_SLOW = 32, FRESH_VARIABLES = 2 };
 /* The loop's own instructions (count, compare, jump) over a body of at least 32. */
 static const double loop_insns = 0.5;
 static const double good_spread = 0.01, usable_spread = 0.05, folded = 0.9, bent = 0.03;
+static const double no_time = 0.04; /* cycles: no core starts 25 operations at once */
 
 static struct xr_spec stream(enum xr_op op, enum xr_type type, int n, enum xr_flavour flavour, enum xr_values values)
 {
@@ -54,6 +55,8 @@ const char *xr_opcost_objection(struct xr_arena *arena, const struct xr_opcost *
 	/* C widens small integers before it computes: extending them is part of the operation */
 	double most = xr_ops[cost->op].most_insns + (is_narrow(cost->type) ? 2 : 0) + loop_insns;
 	const struct xr_look *look = &reading->look;
+	if (reading->cycles < no_time)
+		return "takes no time: the compiler seems to have removed the statement";
 	if (reading->nonlinear > bent)
 		return xr_arena_printf(arena, "time does not grow with length: %.0f %% off", 100 * reading->nonlinear);
 	if (!look->looked || look->calls > 0)

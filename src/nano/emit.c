@@ -93,9 +93,20 @@ static const char *stream_form(const struct xr_stream *s)
 	return bare && xr_ops[s->op].fresh ? xr_ops[s->op].fresh : xr_ops[s->op].statement;
 }
 
+/* (p & q) & q is p & q, and (p ^ q) ^ q is p: without a barrier a compiler may know, so the operand changes each time. */
+static bool is_idempotent(enum xr_op op)
+{
+	return op == XR_AND || op == XR_OR || op == XR_XOR;
+}
+
+static bool second_operand_alternates(const struct xr_stream *s, enum xr_form form, int count)
+{
+	return form == XR_FORM_SWITCH && is_idempotent(s->op) && count / s->n % 2;
+}
+
 /* The i-th statement of a stream: the operation's template with its placeholders filled in. `count` runs over all
  * statements of the stream in the body (for the index into memory). */
-static void put_statement(struct xr_strbuf *out, const struct xr_ops_spec *ops, int stream, int count,
+static void put_statement(struct xr_strbuf *out, const struct xr_ops_spec *ops, int stream, int count, enum xr_form form_of,
                           const char *inner_barrier)
 {
 	const struct xr_stream *s = &ops->stream[stream];
@@ -116,7 +127,8 @@ static void put_statement(struct xr_strbuf *out, const struct xr_ops_spec *ops, 
 			else if (*c == '2' && !uses_constants(s))
 				xr_strbuf_printf(out, "%c%d", letter(ops, stream), j);
 			else
-				put_constant(out, ops, stream, *c == '1' ? 's' : *c == '2' ? 'q' : 'r');
+				put_constant(out, ops, stream,
+				             *c == '1' ? 's' : *c == '3' || second_operand_alternates(s, form_of, count) ? 'r' : 'q');
 		} else if (*c == 'T' && (c == form || !isalpha((unsigned char)c[-1])) && c[1] == ')') {
 			xr_strbuf_printf(out, "XR_%s", xr_types[s->type].name);
 		} else if (*c == 'U' && c[1] == ')') {
@@ -165,7 +177,7 @@ static int text_constants(const char *text)
 }
 
 /* Does the stream's statement read this constant? Only those that are read may take a register. */
-static bool reads_constant(const struct xr_stream *s, char name)
+static bool reads_constant(const struct xr_stream *s, enum xr_form form_of, char name)
 {
 	const char *form = stream_form(s);
 	if (!form) /* XR_TEXT */
@@ -174,7 +186,7 @@ static bool reads_constant(const struct xr_stream *s, char name)
 	case 'q':
 		return uses_constants(s) && strstr(form, "$2");
 	case 'r':
-		return strstr(form, "$3") != NULL;
+		return strstr(form, "$3") != NULL || (form_of == XR_FORM_SWITCH && is_idempotent(s->op) && uses_constants(s));
 	default:
 		return s->link == XR_FRESH && strstr(form, "$1");
 	}
@@ -188,7 +200,7 @@ static void put_start(struct xr_strbuf *out, const struct xr_type_info *t, char 
 		xr_strbuf_printf(out, " = %cin[%d];\n", v, index);
 }
 
-static void put_declarations(struct xr_strbuf *out, const struct xr_ops_spec *ops, int stream)
+static void put_declarations(struct xr_strbuf *out, const struct xr_ops_spec *ops, int stream, enum xr_form form)
 {
 	const struct xr_stream *s = &ops->stream[stream];
 	const struct xr_type_info *t = &xr_types[s->type];
@@ -212,7 +224,7 @@ static void put_declarations(struct xr_strbuf *out, const struct xr_ops_spec *op
 		put_start(out, t, v, k == 1 ? 1 : 2);
 	}
 	for (int k = 0; s->op != XR_TEXT && k < 3; k++)
-		if (reads_constant(s, "qrs"[k])) {
+		if (reads_constant(s, form, "qrs"[k])) {
 			xr_strbuf_printf(out, "\tXR_%s ", t->name);
 			put_constant(out, ops, stream, "qrs"[k]);
 			put_start(out, t, v, (k + 1) % 3);
@@ -265,10 +277,10 @@ static void put_barrier_line(void *self, int stream, int count, int index)
 	xr_strbuf_printf(b->out, "\t\t");
 	char inner[40];
 	snprintf(inner, sizeof inner, "XR_KEEP_%c(%cv); ", xr_types[s->type].fp ? 'I' : 'F', letter(b->ops, stream));
-	put_statement(b->out, b->ops, stream, count, inner);
+	put_statement(b->out, b->ops, stream, count, XR_FORM_BARRIER, inner);
 	char kind = xr_types[s->type].fp || xr_types[s->type].vector ? 'F' : 'I';
 	xr_strbuf_printf(b->out, "; XR_KEEP_%c(%c%d);", kind, letter(b->ops, stream), count % s->n);
-	if (reads_constant(s, 's')) { /* operands that never change: without this the result would be computed once */
+	if (reads_constant(s, XR_FORM_BARRIER, 's')) { /* operands that never change: without this the result would be computed once */
 		xr_strbuf_printf(b->out, " XR_KEEP_%c(", kind);
 		put_constant(b->out, b->ops, stream, 's');
 		xr_strbuf_printf(b->out, ");");
@@ -284,7 +296,7 @@ static void put_case_line(void *self, int stream, int count, int index)
 	char inner[40];
 	snprintf(inner, sizeof inner, "case %d: ", 2 * index + 2);
 	xr_strbuf_printf(b->out, "\tcase %d: ", 2 * index + 1);
-	put_statement(b->out, b->ops, stream, count, inner);
+	put_statement(b->out, b->ops, stream, count, XR_FORM_SWITCH, inner);
 	xr_strbuf_printf(b->out, ";\n");
 }
 
@@ -305,7 +317,7 @@ static void put_function(struct xr_strbuf *out, const struct xr_spec *spec, enum
 	}
 	xr_strbuf_printf(out, "XR_NANO%s void %s(unsigned long reps)\n{\n", min ? "_MIN" : "", name);
 	for (int s = 0; s < ops->n_streams; s++)
-		put_declarations(out, ops, s);
+		put_declarations(out, ops, s, form);
 	if (form == XR_FORM_BARRIER) {
 		xr_strbuf_printf(out, "\n\tXR_BEGIN(\"%s\");\n\tfor (; reps; reps--) {\n", id);
 		each_statement(ops, put_barrier_line, &body);
