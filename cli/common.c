@@ -73,8 +73,8 @@ static int make_folders(char *path)
 	return mkdir(path, 0700) && errno != EEXIST ? -1 : access(path, W_OK | X_OK);
 }
 
-/* Where compiled experiments are kept: what the person said, else the place the XDG rules name. A place nobody asked for
- * that cannot be used is no reason to stop. */
+/* Where compiled experiments are kept: what the person said, else the place the XDG rules name. One that nobody asked
+ * for and that cannot be used is no reason to stop; the target warns. */
 static int cache_folder(const struct settings *s, char path[PATH_MAX], const char **cache, struct xr_error *err)
 {
 	const char *base = environment("XDG_CACHE_HOME"), *home = environment("HOME");
@@ -89,19 +89,12 @@ static int cache_folder(const struct settings *s, char path[PATH_MAX], const cha
 		snprintf(path, PATH_MAX, "%s/.cache/xray", home);
 	else
 		return 0;
-	if (make_folders(path)) {
-		if (s->target.cache) {
-			err->code = XR_EXIT_USE;
-			snprintf(err->text, sizeof err->text, "cannot write to the cache %.800s: %s; try --no-cache", path,
-			         strerror(errno));
-			return -1;
-		}
-		if (!s->quiet)
-			cli_error(XR_EXIT_OK, "no cache of compiled experiments: cannot write to %s: %s", path, strerror(errno));
-		return 0;
-	}
 	*cache = path;
-	return 0;
+	if (!s->target.cache || !make_folders(path))
+		return 0;
+	err->code = XR_EXIT_USE;
+	snprintf(err->text, sizeof err->text, "cannot write to the cache %.800s: %s; try --no-cache", path, strerror(errno));
+	return -1;
 }
 
 struct xr_session *cli_open(const struct settings *s, struct xr_error *err)

@@ -4,14 +4,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A first word that is nearly a command was probably meant as one. */
+/* A first word that is no fact but nearly a command was probably meant as one. */
 static const char *nearly_a_command(const struct settings *s)
 {
 	const char *names[16];
+	struct xr_plan first = {.select = s->operand, .n_select = 1};
 	size_t n = 0;
 	for (const struct command *c = cli_commands; c->name; c++)
 		names[n++] = c->name;
-	return s->n_operands ? xr_suggest(s->operand[0], names, n) : NULL;
+	return xr_plan_check(&first, NULL) ? xr_suggest(s->operand[0], names, n) : NULL;
 }
 
 static void print_time_spent(const struct xr_description *d)

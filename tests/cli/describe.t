@@ -1,0 +1,74 @@
+# What can be made of a description.
+
+$ cp $TOP/tests/data/icelake.json m.json; xray show m.json cache.l1d tlb.d1
+  cache.l1d.capacity  48 KiB
+  cache.l1d.ways      12
+  cache.l1d.line      64 B
+  cache.l1d.latency   5.00 cycles
+  cache.l1d.policy    plru~
+  tlb.d1.entries      64
+  tlb.d1.ways         4
+  tlb.d1.penalty      7.00 cycles
+$ xray show - < m.json | head -n 2
+X-Ray of Intel(R) Xeon(R) Processor @ 2.80GHz
+host* Linux 6.1 x86_64* gcc 12.2.0 -O2* 2026-01-02T03:04:05Z* 21.3 s
+$ xray show m.json cache.l1d.wasy
+2| xray: m.json has no fact 'cache.l1d.wasy'; did you mean 'cache.l1d.ways'?
+? 2
+$ xray show none.json
+2| xray: cannot read none.json: No such file or directory
+? 2
+$ echo '{"schema": 1,' > bad.json; xray show bad.json
+2| xray: bad.json:*: not JSON: *
+? 2
+$ echo '{"schema": 1, "facts": {"a": {"status": "fine"}}}' > bad.json; xray header bad.json
+2| xray: bad.json: fact a: "status" must be ok, unsupported, unreliable or failed
+? 2
+$ xray show .
+2| xray: cannot read .: Is a directory
+? 2
+
+# The C header.
+$ xray header m.json | grep CACHE_L1D_CAPACITY | sed 's/#//'
+define XRAY_HAS_CACHE_L1D_CAPACITY 1
+define XRAY_CACHE_L1D_CAPACITY 49152 /* bytes, 99 % sure */
+$ xray header m.json | grep -c 'XRAY_CACHE_L3_WAYS'
+0
+? 1
+$ xray header m.json --prefix MY -o my.h && grep MY_HAS_CACHE_L3_WAYS my.h | sed 's/#//'
+define MY_HAS_CACHE_L3_WAYS 0 /* unreliable: a hashed cache does not show its ways */
+$ xray header m.json --prefix '1 2'
+2| xray: --prefix must be a C name of at most 40 characters, not '1 2'
+? 2
+$ xray header m.json -o none/such.h
+2| xray: cannot write none/such.h: No such file or directory
+? 2
+
+# Measured beside claimed.
+$ xray check m.json
+  fact                measured  claimed   verdict
+  cpu.frequency       3.49 GHz  2.80 GHz  differ: 24.7 % more
+  cache.levels        3         3         agree
+...
+  cache.l3.capacity   3.10 MiB  48 MiB    differ: 1/15.5 of it
+...
+Verdict: this machine is not what the OS says: cpu.frequency, cache.l3.capacity, threads.cores, threads.siblings differ.
+13 agree, 4 differ, 287 unknown.
+? 1
+
+# Beside another.
+$ sed 's/"cache.l2.ways": {"status": "ok", "value": 20/"cache.l2.ways": {"status": "ok", "value": 16/' m.json > n.json; xray diff m.json n.json
+  fact           m.json  n.json  verdict
+  cache.l2.ways  20      16      differ: 25 % more
+...
+298 agree, 1 differ, 0 in one only, 5 in neither.
+? 1
+$ xray check m.json --against m.json
+299 agree, 0 differ, 0 in one only, 5 in neither.
+Verdict: the same, within what two honest runs differ.
+$ xray check n.json --against m.json | tail -n 1; xray check n.json --against m.json > /dev/null
+Verdict: not the same machine, or not in the same state.
+? 1
+$ xray check m.json --against none.json
+2| xray: cannot read none.json: No such file or directory
+? 2

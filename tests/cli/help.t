@@ -1,0 +1,38 @@
+# Help goes to standard output; every command has its own.
+
+$ xray --version
+xray *
+$ xray --help
+Usage: xray [OPTION...] [FACT...]
+       xray COMMAND [OPTION...] [OPERAND...]
+...
+Commands:
+  measure [FACT...]      measure a machine (the default)
+  list [FACT...]         every micro-benchmark: what it finds, what it needs, what it costs
+  show FILE [FACT...]    print the report of a description
+  header FILE            print a C header of a description
+  time STATEMENT         latency, throughput and in-flight count of a C statement
+  check [FILE]           measured against claimed, or against another description
+  diff A B               what differs between two descriptions
+...
+Exit status: 0 all asked-for facts found (check, diff: all agree); 1 some not found (or differ);
+2 wrong use; 3 the target cannot be used; 4 measured but not trustworthy.
+$ xray -h | head -n 1
+Usage: xray [OPTION...] [FACT...]
+$ xray time --help
+Usage: xray time [OPTION...] STATEMENT
+...
+Latency, throughput and in-flight count of a C statement.
+In 'p0 = p0 * p1 + p2', p0 is a variable of each stream's own, p1, p2, … are constants shared by all.
+...
+  -T, --type TYPE        of p0, p1, …: i8 to i64, f32, f64, v16f32 to v64i32 [i32]
+...
+$ for c in measure list show header time check diff; do xray $c --help > /dev/null || echo $c; done
+
+# An option before the command is one after it.
+$ xray --help header | head -n 1
+Usage: xray header [OPTION...] FILE
+
+# Every option of the manual is one of the program, and the other way round.
+$ grep -o '^\.It Fl.*' $TOP/docs/xray.1 | grep -oE 'Fl -[a-z-]+' | sed 's/Fl -/--/' | sort -u > manual; for c in measure list show header time check diff; do xray $c --help; done | grep -oE '^  (-.,|   ) --[a-z-]+' | grep -oE '\-\-[a-z-]+' | sort -u > help; diff manual help
+$ grep -oE '^\.It Cm [a-z]+' $TOP/docs/xray.1 | cut -d' ' -f3 | sort > manual; xray --help | sed -n '/^Commands/,/^$/p' | grep -oE '^  [a-z]+' | tr -d ' ' | sort > help; diff manual help

@@ -1,0 +1,50 @@
+# Measuring a simulated machine: its facts are known.
+
+$ xray --target $TOP/machines/p6.ini timer cpu.frequency
+  timer.overhead    *
+  timer.resolution  * ns
+  cpu.frequency     * MHz
+$ xray --target $TOP/machines/p6.ini timer --json - | grep -c '"status": "ok"'
+2
+$ xray --target $TOP/machines/p6.ini timer --json p6.json --quiet && xray show p6.json timer.resolution && ls
+  timer.overhead    *
+  timer.resolution  * ns
+  timer.resolution  * ns
+p6.json
+
+# What is needed comes along, but only what was asked for is shown.
+$ xray --target $TOP/machines/p6.ini cpu.frequency --json x.json && grep -o '"timer.resolution": {"status": "ok"' x.json
+  cpu.frequency  * MHz
+"timer.resolution": {"status": "ok"
+
+# The same seed, the same answer.
+$ for i in 1 2; do xray --target $TOP/machines/server.ini timer cpu --seed 7 --json - | grep '"timer\.\|"cpu\.' > $i; done; diff 1 2
+
+# A micro-benchmark can be named itself; hurry is said in the confidence.
+$ xray --target $TOP/machines/p6.ini --quick frequency -v 2> /dev/null | grep -oE '[0-9]+ % sure'
+8* % sure
+
+# A fact that the machine has not.
+$ xray --target $TOP/machines/p6.ini op.nonsense.i32.latency 2>&1 | tail -n 2; xray --target $TOP/machines/p6.ini op.nonsense.i32.latency > /dev/null
+*
+    op.nonsense.i32.latency
+? 1
+
+# No time at all: what was not measured says so.
+$ xray --target $TOP/machines/p6.ini timer --budget 0.0001ms
+2| xray: the time allowed was used up: 0 facts were found, 2 not
+...
+Failed
+  the time allowed was used up; a larger --budget measures it
+    timer.overhead timer.resolution
+? 1
+
+# Progress only on a terminal, results on standard output, one line each when asked for more.
+$ xray --target $TOP/machines/p6.ini timer -v 2>&1 > /dev/null
+xray: * s  timer done (1 of 1)
+xray: * s in all, of which * s preparing (compiling, laying out) and * s timing
+
+# No colour where there is no terminal.
+$ xray --target $TOP/machines/p6.ini timer | grep -c "$(printf '\033')"
+0
+? 1

@@ -1,0 +1,24 @@
+# Any C statement.
+
+$ xray time 'p0 = p0 * p1' --type f64 --no-cache
+latency     * cycles (* ns)
+throughput  * cycles (* ns) per statement*
+in flight   *
+$ xray time 'p0 = p0 +' --no-cache
+2| xray: 'p0 = p0 +': does not compile: statement:1:* error: *
+? 2
+$ xray time '*(volatile int *)0 = 1' --no-cache
+2| xray: the statement cannot be timed: killed by SIGSEGV*
+? 1
+$ xray time 'for (;;) p0++' --no-cache
+2| xray: the statement cannot be timed: did not end within * s
+? 1
+$ xray time 'p0 = p0' --type f63
+2| xray: no type is called 'f63'; did you mean 'f6*'?
+? 2
+$ xray time ' ; '
+2| xray: the statement is empty; try 'p0 = p0 * p1'
+? 2
+$ xray time 'p0 = p0 * p1' --target $TOP/machines/p6.ini
+2| xray: the statement cannot be timed: *
+? 1
