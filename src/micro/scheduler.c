@@ -1,7 +1,8 @@
-/* The scheduler: time slot, context switch, throttling.
+/* The scheduler: time slot, context switch, tick, throttling.
  *
  * Parameter: os.timeslice (how long a thread runs before another one that waits for the CPU gets it), os.context_switch
- * (what a switch costs), os.throttled (is even a lone thread stopped at regular intervals, as by a quota).
+ * (what a switch costs), os.tick (the period at which the OS interrupts every CPU to look after things), os.throttled
+ * (is even a lone thread stopped at regular intervals, as by a quota).
  *
  * Idea: threads on one CPU look at the clock all the time; a step of more than 200 us means that the thread was off.
  * BlackjackBench (paper 001 §3.5) takes the most frequent length of these gaps; that is a multiple of the slot as soon
@@ -10,19 +11,22 @@
  * Algorithm: two and then three threads on one CPU; the mode of the run lengths of each, in bins of 0.1 ms; both must agree
  * within a tenth. A switch: two threads on one CPU wake each other through a pipe; the same calls by one thread alone
  * are taken off. Throttling: a lone thread whose runs end after the same time again and again, in gaps too long for a
- * handful of neighbours taking their turns.
+ * handful of neighbours taking their turns. The tick: a lone thread's stops of more than a microsecond, among which one
+ * period stands out.
  *
  * When it fails: without pinning, twice as many threads as CPUs take the place of two on one. Schedulers that let a
  * thread run until somebody sleeps (batch, real time) give no gaps: nothing is seen, and that is said.
  */
 #include "micro/micro.h"
 #include "method/teams.h"
+#include "stat/period.h"
 #include "stat/stat.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { RIVALS_MAX = 5, RUNS_MIN = 12 };
+enum { RIVALS_MAX = 5, RUNS_MIN = 12, STOP_NS = 1000 };
+enum { TICK_MIN_NS = 500000, TICK_MAX_NS = 25000000, TICK_BIN_NS = 25000 };
 
 static const double bin_ns = 1e5;
 static const double agree = 0.10;
@@ -152,28 +156,55 @@ static int throttling(struct xr_run *run)
 	return 0;
 }
 
+/* Runs between short stops, laid end to end, are the times of the stops: the stops themselves hardly take any. */
+static int tick(struct xr_run *run)
+{
+	struct xr_description *d = xr_run_description(run);
+	struct xr_spec spec = watch(run, 1, xr_run_quick(run) ? 5e8 : 1e9);
+	spec.team.n_members = 1;
+	spec.team.bytes = STOP_NS;
+	struct xr_reading r;
+	struct xr_effort once = {.samples = 1, .samples_max = 1};
+	if (xr_run_time_with(run, &once, &spec, 1, &r))
+		return -1;
+	int n = r.status == XR_READ_OK ? r.samples : 0;
+	double *event = xr_arena_array(xr_run_arena(run), double, n + 1), at = 0;
+	for (int i = 0; i < n; i++)
+		event[i] = at += r.sample[i];
+	double period = xr_period(event, (size_t)n, TICK_MIN_NS, TICK_MAX_NS, TICK_BIN_NS);
+	if (period > 0)
+		xr_fact_number(d, "os.tick", period / 1e9, "s", 0.85, "period of short stops");
+	else
+		xr_fact_none(d, "os.tick", r.status == XR_READ_UNSUPPORTED ? XR_UNSUPPORTED : XR_UNRELIABLE,
+		             "among %d short stops of a lone thread none come at regular intervals", n);
+	return 0;
+}
+
 static int run_scheduler(struct xr_run *run)
 {
 	xr_run_progress(run, 0, "time slot");
 	if (xr_run_wants(run, "os.timeslice") && time_slot(run))
 		return -1;
-	xr_run_progress(run, 0.6, "context switch");
+	xr_run_progress(run, 0.4, "context switch");
 	if (xr_run_wants(run, "os.context_switch") && context_switch(run))
 		return -1;
-	xr_run_progress(run, 0.7, "throttling");
-	return xr_run_wants(run, "os.throttled") ? throttling(run) : 0;
+	xr_run_progress(run, 0.5, "throttling");
+	if (xr_run_wants(run, "os.throttled") && throttling(run))
+		return -1;
+	xr_run_progress(run, 0.7, "tick");
+	return xr_run_wants(run, "os.tick") ? tick(run) : 0;
 }
 
-static const char *const finds[] = {"os.timeslice", "os.context_switch", "os.throttled", NULL};
+static const char *const finds[] = {"os.timeslice", "os.context_switch", "os.tick", "os.throttled", NULL};
 
 static const char *const needs[] = {"noise", NULL};
 
 const struct xr_micro xr_micro_scheduler = {
 	.id = "scheduler",
-	.title = "the scheduler's time slot, context switch, throttling",
+	.title = "the scheduler's time slot, context switch, tick, throttling",
 	.finds = finds,
 	.needs = needs,
-	.cost_s = 2.6,
+	.cost_s = 3.6,
 	.kinds = 1u << XR_TEAM,
 	.run = run_scheduler,
 };
