@@ -1,5 +1,6 @@
 #include "engine/engine.h"
 
+#include "engine/quality.h"
 #include "engine/run.h"
 
 #include <string.h>
@@ -289,6 +290,8 @@ int xr_engine_run(struct xr_target *target, const struct xr_micro *const *table,
 	run.quick |= plan->budget_s > 0 && xr_run_remaining_s(&run) > plan->budget_s;
 	enum xr_end *ends = xr_arena_array(&arena, enum xr_end, run.order.n + 1);
 	run_all(&run, seed, ends, outcome);
+	if (!outcome->interrupted && !outcome->over_budget)
+		xr_quality_after(&run, ends);
 	explain_named(&run);
 	sum_up(&run, outcome);
 	xr_describe_target(d, target, seed, run.quick, xr_now_s() - run.start_s);

@@ -1,0 +1,76 @@
+#include "engine/quality.h"
+
+#include "xray.h"
+
+#include <string.h>
+
+enum { FACTS = 4 };
+static const char *const ids[FACTS] = {"noise.lost", "noise.interrupts", "noise.drift", "noise.neighbour"};
+
+/* Of the confidence, when others take all the time; and when a neighbour uses the core at times. */
+static const double weight_lost = 0.3, weight_neighbour = 0.05;
+
+static const struct xr_step *find_noise(const struct xr_run *run, const enum xr_end *ends)
+{
+	for (size_t i = 0; i < run->order.n; i++)
+		if (!strcmp(run->order.step[i].micro->id, "noise") && ends[i] == XR_END_DONE)
+			return &run->order.step[i];
+	return NULL;
+}
+
+static void keep_the_worse(struct xr_fact *fact, double before)
+{
+	double after = json_is_boolean(fact->value) ? json_is_true(fact->value) : json_number_value(fact->value);
+	if (json_is_boolean(fact->value)) {
+		if (before != after)
+			xr_fact_note(fact, "%s the run, not %s it", before > 0 ? "before" : "after", before > 0 ? "after" : "before");
+		if (before > after) {
+			json_decref(fact->value);
+			fact->value = json_true();
+		}
+		return;
+	}
+	if (before > after) {
+		json_decref(fact->value);
+		fact->value = json_real(before);
+	}
+	xr_fact_note(fact, "%.3g before the run, %.3g after it", before, after);
+}
+
+static void fold(struct xr_run *run)
+{
+	struct xr_description *d = run->description;
+	double lost = xr_description_number(d, "noise.lost", 0), neighbour = xr_description_number(d, "noise.neighbour", 0);
+	double left = 1 - weight_lost * (lost < 1 ? lost : 1) - weight_neighbour * neighbour;
+	for (size_t i = 0; i < xr_description_count(d); i++) {
+		struct xr_fact *fact = xr_description_edit(d, xr_description_at(d, i)->id);
+		if (fact->status == XR_OK && strncmp(fact->id, "noise.", strlen("noise.")) != 0)
+			fact->confidence *= left;
+	}
+}
+
+void xr_quality_after(struct xr_run *run, const enum xr_end *ends)
+{
+	const struct xr_step *noise = find_noise(run, ends);
+	double before[FACTS];
+	if (!noise)
+		return;
+	if (run->order.n > 1) {
+		for (int i = 0; i < FACTS; i++)
+			before[i] = xr_description_number(run->description, ids[i], -1);
+		run->step = noise;
+		run->end = XR_END_DONE;
+		run->step_deadline_s = 0;
+		xr_description_set_micro(run->description, noise->micro->id);
+		bool again = noise->micro->run(run) == 0;
+		xr_description_set_micro(run->description, NULL);
+		xr_arena_release(&run->arena);
+		xr_arena_init(&run->arena);
+		for (int i = 0; i < FACTS && again; i++) {
+			const struct xr_fact *fact = xr_description_fact(run->description, ids[i]);
+			if (before[i] >= 0 && fact && fact->status == XR_OK)
+				keep_the_worse(xr_description_edit(run->description, ids[i]), before[i]);
+		}
+	}
+	fold(run);
+}
