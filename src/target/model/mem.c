@@ -552,6 +552,12 @@ double xr_mem_latency(const struct xr_mem *mem, enum xr_use use, int level)
 	return level < path->n ? mem->machine->cache[path->cache[level]].latency : mem->machine->memory_latency;
 }
 
+uint64_t xr_mem_first_line(const struct xr_mem *mem, enum xr_use use)
+{
+	const struct path *path = path_of(mem, use);
+	return path->n ? mem->machine->cache[path->cache[0]].line_bytes : 64;
+}
+
 uint64_t xr_mem_line(const struct xr_mem *mem, enum xr_use use)
 {
 	const struct path *path = path_of(mem, use);

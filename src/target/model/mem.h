@@ -51,6 +51,7 @@ void xr_mem_interrupt(struct xr_mem *mem, int core, int lines);
 
 int xr_mem_levels(const struct xr_mem *mem, enum xr_use use); /* caches on the path */
 double xr_mem_latency(const struct xr_mem *mem, enum xr_use use, int level); /* of level, or of memory behind the last */
+uint64_t xr_mem_first_line(const struct xr_mem *mem, enum xr_use use); /* of the first cache; 64 without */
 uint64_t xr_mem_line(const struct xr_mem *mem, enum xr_use use); /* of the last cache, what memory moves; 64 without caches */
 uint64_t xr_mem_accesses(const struct xr_mem *mem); /* simulated so far */
 

@@ -117,6 +117,17 @@ static void prepare_clock(struct xr_model *model, struct xr_job *job, struct xr_
 	job->sample = sample_clock;
 }
 
+/* Cores own whole lines: the longest of the data caches that are not shared by all of them. */
+uint64_t xr_model_granule(const struct xr_machine *m)
+{
+	uint64_t granule = 0;
+	for (int i = 0; i < m->n_caches; i++)
+		if (m->cache[i].holds & XR_HOLDS_DATA && (m->cache[i].shared_by < m->cores || !granule) &&
+		    m->cache[i].line_bytes > granule)
+			granule = m->cache[i].line_bytes;
+	return granule;
+}
+
 static void prepare_job(struct xr_model *model, struct xr_job *job, struct xr_reading *out)
 {
 	job->quantum = 1;
@@ -241,8 +252,10 @@ static void describe(struct xr_model *model)
 		.page_bytes = m->page_bytes,
 		.has_flavour = {true, true},
 		.counters = m->counters,
-		.kinds = 1u << XR_CLOCK | 1u << XR_OPS | 1u << XR_CHAIN,
+		.kinds = 1u << XR_CLOCK | 1u << XR_OPS | 1u << XR_CHAIN | 1u << XR_WALK,
 	};
+	if (n > 1 || m->timeslice_ms > 0) /* else there are no threads */
+		info->kinds |= 1u << XR_TEAM;
 }
 
 struct xr_target *xr_model_open_machine(const struct xr_machine *machine, uint64_t seed)

@@ -48,6 +48,8 @@ double xr_model_reference(struct xr_model *model); /* ns of one reference operat
 double xr_model_reference_around(double before, double after); /* of a sample between two readings of it */
 void xr_model_sample_lengths(struct xr_model *model, struct xr_job *job, struct xr_raw_list *list);
 
+uint64_t xr_model_granule(const struct xr_machine *machine); /* of coherence; 0: cores share nothing they could fight for */
+
 /* A target for a machine that is already in memory (tests, random machines). */
 struct xr_target *xr_model_open_machine(const struct xr_machine *machine, uint64_t seed);
 

@@ -46,6 +46,11 @@ void xr_trip_init(struct xr_trip *trip, struct xr_mem_buffer *buffer, const stru
 		shuffle(trip->offset, trip->n, phase->seed);
 }
 
+void xr_trip_shuffle(struct xr_trip *trip, uint64_t seed)
+{
+	shuffle(trip->offset, trip->n, seed);
+}
+
 void xr_trip_release(struct xr_trip *trip)
 {
 	free(trip->offset);

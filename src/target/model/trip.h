@@ -20,6 +20,7 @@ uint64_t xr_trip_count(const struct xr_phase *phase);
 /* Lists the places of a phase; with keep > 1 only about one in so many (of each span, or of the spans). */
 void xr_trip_init(struct xr_trip *trip, struct xr_mem_buffer *buffer, const struct xr_phase *phase, unsigned cursors,
                   uint64_t keep);
+void xr_trip_shuffle(struct xr_trip *trip, uint64_t seed); /* another order */
 void xr_trip_release(struct xr_trip *trip);
 
 /* What a number of steps cost. */

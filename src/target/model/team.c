@@ -1,0 +1,406 @@
+/* Teams of threads on a simulated machine.
+ *
+ * Logical CPU c is thread c / cores of core c % cores; cores are dealt to nodes in blocks. Threads of one core share
+ * its caches and the units that the machine file lists; cores share caches as the file says; all share the memory's
+ * bandwidth. Members that the OS may place go to idle cores first, then to idle threads; with more members than
+ * logical CPUs everybody gets the same share of time.
+ */
+#include "target/model/model.h"
+#include "target/model/trip.h"
+#include "util/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLACES_MAX = 20000, CHUNK = 16, STEPS_MAX = 600000, LAPS_WARM = 2 };
+
+struct player {
+	int cpu, core;
+	const struct xr_spec *work;
+	struct xr_demand demand;    /* operations, or what a walk asks of the units */
+	struct xr_trip trip;        /* walks */
+	struct xr_tally tally;
+	double time;                /* simulated, of walks */
+	size_t steps;
+	double cycles;              /* per operation or access, with the others around */
+	bool walks;
+};
+
+struct team {
+	struct player *player;
+	int n;
+	double wall_ops;   /* XR_WALL: operations of each in a window */
+	double stretch;    /* more members than CPUs */
+};
+
+static void team_free(void *own)
+{
+	struct team *t = own;
+	if (!t)
+		return;
+	for (int i = 0; i < t->n; i++)
+		xr_trip_release(&t->player[i].trip);
+	free(t->player);
+	free(t);
+}
+
+static int core_of(const struct xr_machine *m, int cpu)
+{
+	return cpu % m->cores;
+}
+
+static int node_of(const struct xr_machine *m, int cpu)
+{
+	return core_of(m, cpu) / (m->cores / m->nodes);
+}
+
+/* ---- placing ---- */
+
+static void place(const struct xr_machine *m, const struct xr_team_spec *spec, struct team *t)
+{
+	int n_cpus = m->cores * m->smt, next = 0, placed = 0;
+	bool *taken = xr_calloc((size_t)n_cpus, sizeof *taken);
+	for (int i = 0; i < t->n; i++) {
+		t->player[i].cpu = spec->member[i].cpu;
+		if (t->player[i].cpu >= 0)
+			taken[t->player[i].cpu] = true;
+	}
+	for (int i = 0; i < t->n; i++) {
+		if (t->player[i].cpu < 0) {
+			while (next < n_cpus && taken[next])
+				next++;
+			t->player[i].cpu = next < n_cpus ? next++ : placed++ % n_cpus;
+		}
+		t->player[i].core = core_of(m, t->player[i].cpu);
+	}
+	free(taken);
+}
+
+/* ---- what each costs with the others around ---- */
+
+/* All walks at once, each at its own pace, for so long that everybody has warmed up and member 0 has counted. */
+static void walk_together(const struct xr_machine *m, struct xr_mem *mem, struct team *t)
+{
+	size_t total = 0, most = 0;
+	for (int i = 0; i < t->n; i++)
+		if (t->player[i].walks && t->player[i].trip.n > most)
+			most = t->player[i].trip.n;
+	for (int counting = 0; counting < 2; counting++) {
+		double until = t->player[0].time;
+		size_t wanted = counting ? (most > 2048 ? most : 2048) : LAPS_WARM * most + 2048;
+		for (int i = 0; i < t->n; i++) {
+			t->player[i].steps = 0;
+			t->player[i].tally = (struct xr_tally){0};
+			until = fmax(until, t->player[i].time);
+		}
+		for (bool ready = false; !ready && total < (size_t)STEPS_MAX * (counting ? 2 : 1);) {
+			ready = true;
+			until += 200;
+			for (int i = 0; i < t->n; i++) {
+				struct player *p = &t->player[i];
+				while (p->walks && p->time < until) {
+					struct xr_tally tally = {0};
+					xr_trip_run(&p->trip, mem, m, p->core, CHUNK, &tally);
+					p->time += xr_trip_cycles(&p->trip, m, mem, &tally) * CHUNK / p->trip.cursors;
+					p->tally.n += tally.n;
+					p->tally.latency += tally.latency;
+					p->tally.flow += tally.flow;
+					p->tally.from_memory += tally.from_memory;
+					p->steps += CHUNK;
+					total += CHUNK;
+				}
+				ready &= !p->walks || p->steps >= (wanted < p->trip.n * 3 ? wanted : p->trip.n * 3 + 1024);
+			}
+		}
+	}
+	for (int i = 0; i < t->n; i++)
+		if (t->player[i].walks)
+			t->player[i].cycles = xr_trip_cycles(&t->player[i].trip, m, mem, &t->player[i].tally);
+}
+
+/* Everybody's lines from memory have to go through one door. */
+static void share_bandwidth(const struct xr_machine *m, const struct xr_mem *mem, struct team *t)
+{
+	double lines = 0, door = m->bandwidth_gbs / (double)xr_mem_line(mem, XR_USE_READ) / (m->mhz * 1e-3); /* lines per cycle */
+	for (int i = 0; i < t->n; i++) {
+		const struct player *p = &t->player[i];
+		if (p->walks)
+			lines += p->tally.from_memory / p->tally.n / p->cycles * p->trip.cursors;
+	}
+	for (int i = 0; i < t->n && lines > door; i++) {
+		struct player *p = &t->player[i];
+		double from_memory = p->walks ? p->tally.from_memory / p->tally.n : 0;
+		p->cycles *= 1 + from_memory * (lines / door - 1);
+	}
+}
+
+static void simulate_walks(struct xr_model *model, struct team *t)
+{
+	const struct xr_machine *m = &model->machine;
+	uint64_t most = 0, by = 1;
+	bool any = false;
+	for (int i = 0; i < t->n; i++)
+		if (t->player[i].walks) {
+			uint64_t n = xr_trip_count(&t->player[i].work->chain.phase[0]);
+			most = n > most ? n : most;
+			any = true;
+		}
+	if (!any)
+		return;
+	while (most / by > PLACES_MAX)
+		by *= 2;
+	struct xr_machine small = xr_machine_scaled(m, by);
+	struct xr_mem *mem = xr_mem_new(&small, xr_rng_next(&model->rng));
+	for (int i = 0; i < t->n; i++) {
+		struct player *p = &t->player[i];
+		if (!p->walks)
+			continue;
+		const struct xr_chain_spec *chain = &p->work->chain;
+		struct xr_mem_buffer *buffer = xr_mem_buffer(mem, &chain->buffer, false);
+		xr_trip_init(&p->trip, buffer, &chain->phase[0], chain->cursors, by);
+		p->trip.at = p->trip.n * (size_t)i / (size_t)t->n * p->trip.cursors; /* not all at the same place */
+	}
+	walk_together(&small, mem, t);
+	share_bandwidth(m, mem, t);
+	xr_mem_free(mem);
+	int unit = xr_core_mem_unit(m);
+	for (int i = 0; i < t->n; i++)
+		if (t->player[i].walks) {
+			t->player[i].demand = (struct xr_demand){.slots = 1, .chain = t->player[i].cycles};
+			if (unit >= 0)
+				t->player[i].demand.unit[unit] = 1;
+		}
+}
+
+/* Operations: threads of the same core share units. */
+static void share_units(const struct xr_machine *m, struct team *t)
+{
+	const struct xr_demand **demand = xr_calloc((size_t)t->n + 1, sizeof *demand);
+	double *cycles = xr_calloc((size_t)t->n, sizeof *cycles);
+	for (int i = 0; i < t->n; i++) {
+		int n = 0;
+		demand[n++] = &t->player[i].demand;
+		for (int j = 0; j < t->n; j++) {
+			bool counts = t->player[j].core == t->player[i].core && t->player[j].cpu != t->player[i].cpu;
+			for (int k = 0; k < j && counts; k++)
+				counts = t->player[k].cpu != t->player[j].cpu; /* one at a time on each CPU */
+			if (counts)
+				demand[n++] = &t->player[j].demand;
+		}
+		cycles[i] = xr_core_cycles(m, &t->player[i].demand) * xr_core_contention(m, demand, n);
+	}
+	for (int i = 0; i < t->n; i++)
+		t->player[i].cycles = fmax(t->player[i].cycles, cycles[i]);
+	free(demand);
+	free(cycles);
+}
+
+static int find_work(struct xr_model *model, const struct xr_team_spec *spec, struct team *t, struct xr_reading *out)
+{
+	char reason[128];
+	for (int i = 0; i < t->n; i++) {
+		struct player *p = &t->player[i];
+		p->work = spec->member[i].work;
+		p->walks = p->work && p->work->kind == XR_CHAIN;
+		if (!p->work || (!p->walks && p->work->kind != XR_OPS)) {
+			xr_model_refuse(model, out, XR_READ_FAILED, "a member of the team has no work");
+			return -1;
+		}
+		if (!p->walks && xr_core_demand(&model->machine, &p->work->ops, &p->demand, reason)) {
+			xr_model_refuse(model, out, XR_READ_UNSUPPORTED, "%s", reason);
+			return -1;
+		}
+		if (p->walks && (p->work->chain.n_phases != 1 || p->work->chain.phase[0].passes ||
+		                 p->work->chain.buffer.bytes > model->machine.memory_bytes || !xr_trip_count(&p->work->chain.phase[0]))) {
+			xr_model_refuse(model, out, XR_READ_FAILED, "members of a team walk endlessly, in memory that is there");
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* ---- kinds ---- */
+
+static void sample_wall(struct xr_model *model, struct xr_job *job, struct xr_raw_list *list)
+{
+	struct team *t = job->own;
+	struct xr_raw raw = {.long_ops = t->wall_ops, .ref_ns = xr_model_reference(model)};
+	double longest = 0;
+	for (int i = 0; i < t->n; i++)
+		longest = fmax(longest, t->player[i].cycles * t->wall_ops);
+	struct xr_sim_work work = {.cycles = longest * t->stretch};
+	raw.long_ns = xr_sim_time(&model->clock, &work, &raw.hit) - model->machine.timer_cost_ns;
+	raw.hit = false; /* a wall clock is for what happens */
+	xr_raw_add(list, raw);
+}
+
+/* Wall time of `members` equal pieces of work on n CPUs, in pieces: CPUs share their time among those they have, and
+ * who is left when a CPU falls idle moves there. */
+static double crowded(int members, int n)
+{
+	if (members <= n)
+		return 1;
+	int each = members / n, more = members % n; /* so many CPUs have one more */
+	return more ? each + crowded(more * (each + 1), n) / (each + 1) : each;
+}
+
+static void prepare_work(struct xr_model *model, struct xr_job *job, struct xr_reading *out)
+{
+	const struct xr_machine *m = &model->machine;
+	const struct xr_team_spec *spec = &job->spec->team;
+	struct team *t = job->own;
+	if (find_work(model, spec, t, out))
+		return;
+	simulate_walks(model, t);
+	share_units(m, t);
+	if (spec->kind == XR_TOGETHER) {
+		job->one.cycles = t->player[0].cycles;
+		return;
+	}
+	/* A window: so many operations of each that member 0 alone would take as long as asked for. */
+	double alone = t->player[0].walks ? t->player[0].cycles : xr_core_cycles(m, &t->player[0].demand);
+	double window = spec->window_ns > 0 ? spec->window_ns : 1e6;
+	int crowd = 1;
+	for (int i = 0; i < t->n; i++) {
+		int same = 0;
+		for (int j = 0; j < t->n; j++)
+			same += t->player[j].cpu == t->player[i].cpu;
+		crowd = same > crowd && spec->member[i].cpu >= 0 ? same : crowd;
+	}
+	t->stretch = fmax(crowd, crowded(t->n, m->cores * m->smt));
+	t->wall_ops = fmax(1, floor(window * m->mhz * 1e-3 / alone));
+	job->sample = sample_wall;
+}
+
+static double line_ns(const struct xr_machine *m, int a, int b)
+{
+	if (a == b)
+		return m->switch_us * 1e3; /* one has to go before the other can come */
+	if (core_of(m, a) == core_of(m, b))
+		return 2 * xr_core_load_cycles(m) / (m->mhz * 1e-3);
+	return node_of(m, a) == node_of(m, b) ? m->near_ns : m->far_ns;
+}
+
+static void prepare_pair(struct xr_model *model, struct xr_job *job, struct xr_reading *out)
+{
+	const struct xr_machine *m = &model->machine;
+	const struct xr_team_spec *spec = &job->spec->team;
+	struct team *t = job->own;
+	double move = line_ns(m, t->player[0].cpu, t->player[1].cpu), line = (double)xr_mem_line(model->mem, XR_USE_READ);
+	double granule = (double)xr_model_granule(m);
+	double lines = ceil(fmax(1, (double)spec->bytes) / line);
+	switch (spec->kind) {
+	case XR_PINGPONG:
+		job->one.ns = move;
+		break;
+	case XR_PIPE: /* written over there, read over here, by turns; several lines on the way at a time */
+		job->one.ns = (2 * lines * fmax(move / fmin(m->parallelism, lines), line / m->bandwidth_gbs) + 2 * move) /
+		              fmax(1, (double)spec->bytes / 64);
+		break;
+	case XR_FALSE:
+		if (t->player[0].core == t->player[1].core || (double)spec->bytes >= granule)
+			job->one.cycles = xr_core_load_cycles(m) + xr_core_reference(m);
+		else
+			job->one.ns = move;
+		break;
+	default: /* XR_SWITCH */
+		if (m->timeslice_ms > 0)
+			job->one.ns = m->switch_us * 1e3;
+		else
+			xr_model_refuse(model, out, XR_READ_UNSUPPORTED, "nothing on this machine switches between threads");
+	}
+}
+
+/* ---- slices ---- */
+
+/* One CPU for one window: its members take turns; what they see of it are runs between gaps. */
+static void watch_cpu(struct xr_model *model, const struct team *t, int cpu, double window, double gap, double ref,
+                      struct xr_raw_list *list)
+{
+	const struct xr_machine *m = &model->machine;
+	struct xr_rng *rng = &model->clock.rng;
+	int rivals = 0;
+	for (int i = 0; i < t->n; i++)
+		rivals += t->player[i].cpu == cpu;
+	bool started[64] = {false};
+	int turn = 0;
+	double now = 0;
+	bool sliced = rivals > 1 && m->timeslice_ms > 0;
+	while (now < window && list->n < 1 << 16) {
+		double slice = sliced ? m->timeslice_ms * 1e6 * (1 + 0.002 * (xr_rng_unit(rng) - 0.5)) : window - now;
+		double end = fmin(now + slice, window), run = now;
+		bool open = started[turn % 64];
+		while (now < end) { /* interrupts cut runs when they are long enough to be seen */
+			double next = m->interrupts_hz > 0 ? -log(1 - xr_rng_unit(rng)) * 1e9 / m->interrupts_hz : 2 * window;
+			double take = m->interrupt_us * 1e3 * (0.7 + 0.6 * xr_rng_unit(rng));
+			if (m->preempt_hz > 0 && xr_rng_unit(rng) * (m->preempt_hz + m->interrupts_hz) < m->preempt_hz) {
+				next = -log(1 - xr_rng_unit(rng)) * 1e9 / (m->preempt_hz + m->interrupts_hz);
+				take = m->preempt_ms * 1e6 * (0.5 + xr_rng_unit(rng));
+			}
+			if (now + next >= end) {
+				now = end;
+				break;
+			}
+			now += next;
+			if (take > gap) {
+				if (open)
+					xr_raw_add(list, (struct xr_raw){.long_ns = now - run, .long_ops = 1, .ref_ns = ref});
+				open = true;
+				run = now + take;
+			}
+			now += take;
+		}
+		if (sliced && (double)(rivals - 1) * slice > gap) {
+			if (open && end < window && end > run)
+				xr_raw_add(list, (struct xr_raw){.long_ns = end - run, .long_ops = 1, .ref_ns = ref});
+			started[turn % 64] = true;
+		}
+		now = fmax(now, end);
+		turn = (turn + 1) % (rivals ? rivals : 1);
+	}
+}
+
+static void sample_slices(struct xr_model *model, struct xr_job *job, struct xr_raw_list *list)
+{
+	const struct xr_team_spec *spec = &job->spec->team;
+	const struct team *t = job->own;
+	double window = spec->window_ns > 0 ? spec->window_ns : 1e8, gap = spec->bytes ? (double)spec->bytes : 2e5;
+	double ref = xr_model_reference(model);
+	for (int i = 0; i < t->n; i++) {
+		bool seen = false;
+		for (int j = 0; j < i; j++)
+			seen |= t->player[j].cpu == t->player[i].cpu;
+		if (!seen)
+			watch_cpu(model, t, t->player[i].cpu, window, gap, ref, list);
+	}
+	model->clock.now_ns += window;
+}
+
+void xr_model_prepare_team(struct xr_model *model, struct xr_job *job, struct xr_reading *out)
+{
+	const struct xr_team_spec *spec = &job->spec->team;
+	int n_cpus = model->machine.cores * model->machine.smt;
+	bool pair = spec->kind != XR_TOGETHER && spec->kind != XR_WALL && spec->kind != XR_SLICES;
+	if (spec->n_members < (pair ? 2u : 1u) || spec->n_members > 4096) {
+		xr_model_refuse(model, out, XR_READ_FAILED, "%u members make no team", spec->n_members);
+		return;
+	}
+	for (unsigned i = 0; i < spec->n_members; i++)
+		if (spec->member[i].cpu >= n_cpus) {
+			xr_model_refuse(model, out, XR_READ_FAILED, "no CPU %d", spec->member[i].cpu);
+			return;
+		}
+	struct team *t = xr_calloc(1, sizeof *t);
+	t->n = (int)spec->n_members;
+	t->player = xr_calloc(spec->n_members, sizeof *t->player);
+	job->own = t;
+	job->own_free = team_free;
+	place(&model->machine, spec, t);
+	if (spec->kind == XR_SLICES)
+		job->sample = sample_slices;
+	else if (pair)
+		prepare_pair(model, job, out);
+	else
+		prepare_work(model, job, out);
+}

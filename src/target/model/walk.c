@@ -1,0 +1,117 @@
+/* Code walks on a simulated machine.
+ *
+ * A jump nobody could foresee costs the misprediction and the latency of the cache level that has the line; one that
+ * could be foreseen costs a cycle, and the latency when the line is not in the first level. Straight-line code is
+ * fetched in order: a line that is not in the first level stops the front end for the latency of the one that has it.
+ */
+#include "target/model/model.h"
+#include "target/model/trip.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { VISITS_MAX = 20000, WARM_VISITS = 3000, COUNT_VISITS = 4096, STATEMENT_BYTES = 4, BLOCK_BYTES = 16, IRQ_LINES = 64 };
+
+static double visit_cycles(const struct xr_model *model, const struct xr_met *met, enum xr_walk_kind kind)
+{
+	bool near = met->level == 0 && xr_mem_levels(model->mem, XR_USE_FETCH) > 0;
+	switch (kind) {
+	case XR_JUMPS:
+		return model->machine.mispredict + met->latency + met->tlb;
+	case XR_PATTERN:
+		return fmax(1, near ? 0 : met->latency) + met->tlb;
+	default:
+		return (near ? 0 : met->latency) + met->tlb;
+	}
+}
+
+/* Mean cycles of `visits` visits; jumps take a new order every lap. */
+static double run(struct xr_model *model, struct xr_mem *mem, struct xr_trip *trip, enum xr_walk_kind kind, size_t visits)
+{
+	double cycles = 0;
+	for (size_t i = 0; i < visits; i++) {
+		if (trip->at == 0 && kind == XR_JUMPS)
+			xr_trip_shuffle(trip, xr_rng_next(&model->rng) | 1);
+		struct xr_met met = xr_mem_access(mem, 0, trip->buffer, trip->offset[trip->at], XR_USE_FETCH);
+		cycles += visit_cycles(model, &met, kind);
+		trip->at = trip->at + 1 == trip->n ? 0 : trip->at + 1;
+	}
+	return cycles / (double)visits;
+}
+
+static size_t laps(size_t n, size_t at_least, size_t visits)
+{
+	return n * at_least > visits ? n * at_least : (visits + n - 1) / n * n;
+}
+
+static void settle(struct xr_model *model, struct xr_mem *mem, struct xr_trip *trip, struct xr_job *job)
+{
+	enum xr_walk_kind kind = job->spec->walk.kind;
+	run(model, mem, trip, kind, laps(trip->n, 2, WARM_VISITS));
+	job->one.cycles = run(model, mem, trip, kind, laps(trip->n, 1, COUNT_VISITS));
+	size_t lap = trip->n < 4096 ? trip->n : 4096;
+	xr_mem_interrupt(mem, 0, IRQ_LINES);
+	job->one.refill_cycles = fmax(0, run(model, mem, trip, kind, lap) - job->one.cycles) * (double)lap;
+	job->one.cold_cycles = model->machine.memory_latency * (double)lap;
+}
+
+/* Lines of a straight run as places. */
+static struct xr_span lines_of(const struct xr_model *model, const struct xr_walk_spec *walk)
+{
+	uint64_t bytes = walk->span[0].count * walk->span[0].stride, line = xr_mem_first_line(model->mem, XR_USE_FETCH);
+	return (struct xr_span){walk->span[0].base, line, (uint32_t)fmin(fmax(1, (double)(bytes / line)), UINT32_MAX)};
+}
+
+/* Cycles that the statements themselves take: integer additions on several variables. */
+static double statement_cycles(const struct xr_machine *machine)
+{
+	struct xr_spec adds = xr_spec_stream(XR_ADD, XR_I32, 4);
+	struct xr_demand demand;
+	char reason[128];
+	return xr_core_demand(machine, &adds.ops, &demand, reason) ? 1.0 / machine->width : xr_core_cycles(machine, &demand);
+}
+
+static const char *wrong_with(const struct xr_walk_spec *walk)
+{
+	if (!walk->n_spans)
+		return "a walk visits at least one block";
+	for (size_t i = 0; i < walk->n_spans; i++) {
+		const struct xr_span *s = &walk->span[i];
+		if (!s->count || s->base + (uint64_t)(s->count - 1) * s->stride + BLOCK_BYTES > walk->bytes)
+			return "a block outside the region";
+	}
+	return NULL;
+}
+
+void xr_model_prepare_walk(struct xr_model *model, struct xr_job *job, struct xr_reading *out)
+{
+	const struct xr_walk_spec *walk = &job->spec->walk;
+	struct xr_buffer region = {walk->region, walk->bytes, XR_SMALL};
+	const char *wrong = wrong_with(walk);
+	struct xr_mem_buffer *buffer = wrong ? NULL : xr_mem_buffer(model->mem, &region, true);
+	if (!buffer) {
+		xr_model_refuse(model, out, XR_READ_FAILED, "%s", wrong ? wrong : "no memory for the region");
+		return;
+	}
+	bool straight = walk->kind == XR_STRAIGHT;
+	struct xr_span lines = lines_of(model, walk);
+	struct xr_phase places = {.span = straight ? &lines : walk->span, .n_spans = straight ? 1 : walk->n_spans,
+	                          .seed = straight ? 0 : walk->seed};
+	struct xr_trip trip;
+	uint64_t by = 1;
+	while (xr_trip_count(&places) / by > VISITS_MAX)
+		by *= 2;
+	struct xr_machine small = xr_machine_scaled(&model->machine, by);
+	struct xr_mem *mem = by > 1 ? xr_mem_new(&small, xr_rng_next(&model->rng)) : model->mem;
+	xr_trip_init(&trip, by > 1 ? xr_mem_buffer(mem, &region, true) : buffer, &places, 1, by);
+	settle(model, mem, &trip, job);
+	xr_trip_release(&trip);
+	if (by > 1)
+		xr_mem_free(mem);
+	out->code_bytes = BLOCK_BYTES;
+	if (straight) {
+		double statements = fmax(1, (double)lines.stride / STATEMENT_BYTES);
+		job->one.cycles = job->one.cycles / statements + statement_cycles(&model->machine);
+		out->code_bytes = STATEMENT_BYTES;
+	}
+}
