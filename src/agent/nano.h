@@ -19,6 +19,21 @@ typedef unsigned long long XR_ui64;
 typedef float XR_f32;
 typedef double XR_f64;
 
+/* What a branch jumps over: cannot be done without the branch. */
+static volatile int xr_turned;
+#define XR_TURN() (xr_turned = 1)
+/* Takes long: about a hundred cycles. */
+#if defined(__GNUC__)
+__attribute__((noinline, unused))
+#endif
+static void xr_linger(void)
+{
+	int i;
+	for (i = 0; i < 20; i++)
+		xr_turned = xr_turned + 1;
+}
+#define XR_LINGER() xr_linger()
+
 #if defined(__GNUC__) && !defined(XR_PLAIN_C)
 
 typedef float XR_v16f32 __attribute__((vector_size(16)));

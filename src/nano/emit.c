@@ -104,6 +104,19 @@ static bool second_operand_alternates(const struct xr_stream *s, enum xr_form fo
 	return form == XR_FORM_SWITCH && is_idempotent(s->op) && count / s->n % 2;
 }
 
+/* A macro of the frame: XR_NAME_T is one per type. Returns how much of the template it took. */
+static size_t put_macro(struct xr_strbuf *out, const struct xr_type_info *t, const char *c)
+{
+	size_t len = strcspn(c, "(");
+	if (!strncmp(c, "XR_SQRT_T", len))
+		xr_strbuf_printf(out, "XR_SQRT_%s", t->name);
+	else if (!strncmp(c, "XR_SHUFFLE_T", len))
+		xr_strbuf_printf(out, "XR_SHUFFLE_%d", t->bytes / xr_types[t->element].bytes);
+	else
+		xr_strbuf_printf(out, "%.*s", (int)len, c);
+	return len;
+}
+
 /* The i-th statement of a stream: the operation's template with its placeholders filled in. `count` runs over all
  * statements of the stream in the body (for the index into memory). */
 static void put_statement(struct xr_strbuf *out, const struct xr_ops_spec *ops, int stream, int count, enum xr_form form_of,
@@ -129,6 +142,8 @@ static void put_statement(struct xr_strbuf *out, const struct xr_ops_spec *ops, 
 			else
 				put_constant(out, ops, stream,
 				             *c == '1' ? 's' : *c == '3' || second_operand_alternates(s, form_of, count) ? 'r' : 'q');
+		} else if (!strncmp(c, "XR_", 3)) {
+			c += put_macro(out, t, c) - 1;
 		} else if (*c == 'T' && (c == form || !isalpha((unsigned char)c[-1])) && c[1] == ')') {
 			xr_strbuf_printf(out, "XR_%s", xr_types[s->type].name);
 		} else if (*c == 'U' && c[1] == ')') {
@@ -141,14 +156,12 @@ static void put_statement(struct xr_strbuf *out, const struct xr_ops_spec *ops, 
 			xr_strbuf_printf(out, "; %s", inner_barrier);
 		} else if (*c == 'M') {
 			xr_strbuf_printf(out, "%cm", letter(ops, stream));
+		} else if (*c == 'L') {
+			xr_strbuf_printf(out, "%cl", letter(ops, stream));
+		} else if (*c == 'A') {
+			xr_strbuf_printf(out, "%ca", letter(ops, stream));
 		} else if (*c == 'I') {
 			xr_strbuf_printf(out, "%d", count % 8);
-		} else if (!strncmp(c, "XR_SQRT_T", 9)) {
-			xr_strbuf_printf(out, "XR_SQRT_%s", t->name);
-			c += 8;
-		} else if (!strncmp(c, "XR_SHUFFLE_T", 12)) {
-			xr_strbuf_printf(out, "XR_SHUFFLE_%d", t->bytes / xr_types[t->element].bytes);
-			c += 11;
 		} else {
 			xr_strbuf_printf(out, "%c", *c);
 		}
@@ -157,7 +170,7 @@ static void put_statement(struct xr_strbuf *out, const struct xr_ops_spec *ops, 
 
 static bool touches_memory(enum xr_op op)
 {
-	return op == XR_LOAD || op == XR_STORE || op == XR_FORWARD;
+	return op == XR_LOAD || op == XR_STORE || op == XR_FORWARD || op == XR_FORWARD_POINTER;
 }
 
 /* How many constants k1 k2 … a text statement mentions. */
@@ -213,6 +226,12 @@ static void put_declarations(struct xr_strbuf *out, const struct xr_ops_spec *op
 	xr_strbuf_printf(out, "\tstatic volatile XR_%s %cout;\n", t->name, v);
 	if (touches_memory(s->op))
 		xr_strbuf_printf(out, "\tstatic volatile %s %cm[16];\n", t->element_c, v);
+	if (s->op == XR_FORWARD_POINTER) {
+		xr_strbuf_printf(out, "\tstatic volatile %s *volatile %cwhere = %cm;\n", t->element_c, v, v);
+		xr_strbuf_printf(out, "\tvolatile %s *%ca = %cwhere;\n", t->element_c, v, v);
+	}
+	if (s->op == XR_FORWARD_LOCAL)
+		xr_strbuf_printf(out, "\tvolatile %s %cl = 0;\n", t->element_c, v);
 	if (s->op == XR_CVT)
 		xr_strbuf_printf(out, "\t%s %cv = 0;\n", xr_cvt_through(s->type), v);
 	for (int i = 0; i < s->n; i++) {

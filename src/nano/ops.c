@@ -23,8 +23,8 @@ const struct xr_type_info xr_types[XR_N_TYPES] = {
 /* name, int, fp, vector, operands, extra, ranged, statement, statement of XR_FRESH, most instructions for one
  *
  * In a statement $0 is the variable written, $1 the operand on the chain, $2 and $3 the other operands, T the type, U
- * its unsigned twin, M the small array in memory, I a running index into it, W the type to convert through, V a variable
- * of it, @ a place where the compiler must not look across.
+ * its unsigned twin, M the small array in memory, I a running index into it, L a variable in memory, A the address of one,
+ * W the type to convert through, V a variable of it, @ a place where the compiler must not look across.
  *
  * Divisions run through the divisor and back by an addition, so that operands stay what they were: q / p + r = p. */
 const struct xr_op_info xr_ops[XR_N_OPS] = {
@@ -48,6 +48,11 @@ const struct xr_op_info xr_ops[XR_N_OPS] = {
 	[XR_FORWARD] = {"forward", true, true, false, 1, -1, false, "M[0] = $1; $0 = M[0]", NULL, 2},
 	[XR_BRANCH] = {"branch", true, false, false, 2, -1, false, "if ($1 == $2) goto out", NULL, 2},
 	[XR_SHUFFLE] = {"shuffle", false, false, true, 1, -1, false, "$0 = XR_SHUFFLE_T($1)", NULL, 1},
+	[XR_FORWARD_LOCAL] = {"forward_local", true, true, false, 1, -1, false, "L = $1; $0 = L", NULL, 2},
+	[XR_FORWARD_POINTER] = {"forward_pointer", true, true, false, 1, -1, false, "*A = $1; $0 = *A", NULL, 2},
+	[XR_COIN] = {"coin", true, false, false, 2, -1, true, "$0 = (T)((U)$1 * 1664525u + (2u * I + 1u)); if ($2 & $3) XR_TURN()",
+                     NULL, 6},
+	[XR_FUSED] = {"fused", false, true, false, 3, -1, true, "if ((T)($1 * $2 + $3) != 0) XR_LINGER()", NULL, 6},
 	[XR_TEXT] = {"text", true, true, true, 1, -1, false, NULL, NULL, 1000},
 };
 

@@ -33,6 +33,11 @@ enum xr_op {
 	XR_FORWARD,  /* write a word and read it back: store-to-load forwarding */
 	XR_BRANCH,   /* a compare and branch that is never taken */
 	XR_SHUFFLE,  /* permute the elements of a vector */
+	XR_FORWARD_LOCAL,   /* XR_FORWARD through a variable on the stack */
+	XR_FORWARD_POINTER, /* XR_FORWARD through a pointer in a register */
+	XR_COIN,     /* a branch whose way is decided, under XR_LONG, by bits nobody can predict; under XR_HALF only */
+	XR_FUSED,    /* p * q + r, and lingers when that is not 0: under XR_LONG it is 0 exactly when the product is rounded
+		      * before the addition */
 	XR_TEXT,     /* the statement is given as text (xray time); xr_stream.text */
 	XR_N_OPS
 };

@@ -59,6 +59,9 @@ static void int_values(enum xr_op op, enum xr_type e, enum xr_values values, cha
 	case XR_LOAD: /* the memory holds zeros, the chain stays at index 0 */
 		vp = 0;
 		break;
+	case XR_COIN: /* the mask: no bit, or one that is as good as random */
+		vr = values == XR_LONG ? 1LL << (xr_types[e].bytes < 4 ? xr_types[e].bytes * 8 - 2 : 29) : 0;
+		break;
 	case XR_BRANCH: /* never equal */
 		vp = 3;
 		vq = 5;
@@ -98,6 +101,12 @@ static void fp_values(enum xr_op op, enum xr_type e, enum xr_values values, char
 		break;
 	case XR_TEXT: /* p1 just above 1, p2 tiny: products and sums stay ordinary numbers */
 		vq = 1.0 + (e == XR_F32 ? 0x1p-22 : 0x1p-50);
+		break;
+	case XR_FUSED: /* (1 + e) (1 - e) - 1 is -e^2, or 0 when the product is rounded to 1 first */
+		tiny = values == XR_SHORT ? 0 : e == XR_F32 ? 0x1p-13 : 0x1p-30;
+		vp = 1.0 + tiny;
+		vq = 1.0 - tiny;
+		vr = -1.0;
 		break;
 	case XR_LOAD:
 		vp = 0.0;

@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What a statement waits that finds out that it was rounded once (XR_FUSED): anything much longer than the rest of it. */
+static const double linger_cycles = 100;
+
 /* What one statement of a stream asks for. */
 struct statement {
 	double latency;                /* through its operand on the chain */
@@ -50,10 +53,13 @@ static bool plain_cost(const struct xr_machine *machine, enum xr_op op, struct x
 	case XR_STORE:
 		return true;
 	case XR_FORWARD:
+	case XR_FORWARD_LOCAL:
+	case XR_FORWARD_POINTER:
 		out->latency = machine->spill_cycles > 1 ? machine->spill_cycles : 1;
 		out->busy = 2; /* a store and a load */
 		return true;
 	case XR_BRANCH:
+	case XR_COIN:
 		out->unit = xr_machine_unit(machine, "branch") >= 0 ? xr_machine_unit(machine, "branch") : alu;
 		return true;
 	case XR_SHUFFLE:
@@ -81,7 +87,7 @@ static int add_operation(const struct xr_machine *machine, enum xr_op op, enum x
 {
 	struct xr_machine_op plain;
 	const struct xr_machine_op *cost = xr_machine_op(machine, op, type);
-	if (machine->emulated[xr_types[type].element] > 0 && op < XR_LOAD) {
+	if (machine->emulated[xr_types[type].element] > 0 && op < XR_LOAD && !xr_types[type].vector) {
 		s->software += machine->emulated[xr_types[type].element];
 		s->calls += 1;
 		return 0;
@@ -98,7 +104,7 @@ static int add_operation(const struct xr_machine *machine, enum xr_op op, enum x
 		}
 		if (plain_cost(machine, op, &plain)) {
 			use(s, &plain);
-			s->slots += op == XR_FORWARD ? s->pieces : 0;
+			s->slots += plain.busy > 1 ? s->pieces : 0;
 			return 0;
 		}
 	}
@@ -114,8 +120,13 @@ static int statement_of(const struct xr_machine *machine, const struct xr_stream
 		snprintf(reason, 128, "a model of a machine has no compiler for statements given as text");
 		return -1;
 	}
-	if (add_operation(machine, stream->op, stream->type, s, reason))
+	enum xr_op op = stream->op == XR_FUSED ? XR_FMA : stream->op;
+	if (add_operation(machine, op, stream->type, s, reason))
 		return -1;
+	if (stream->values == XR_LONG && stream->op == XR_COIN)
+		s->software += machine->mispredict / 2; /* half of them go the way that was not predicted */
+	if (stream->values == XR_LONG && stream->op == XR_FUSED && xr_machine_op(machine, XR_FMA, stream->type))
+		s->software += linger_cycles;
 	int extra = stream->link == XR_FRESH ? -1 : xr_op_extra(stream->op, stream->type);
 	return extra < 0 ? 0 : add_operation(machine, (enum xr_op)extra, stream->type, s, reason);
 }
