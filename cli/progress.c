@@ -1,15 +1,17 @@
 /* One line on standard error that says where the run is; nothing when that is no terminal. */
 #include "cli.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { BAR = 24 };
+static const double least_s = 0.05; /* between two changes: drawing must not disturb what is timed */
 
-static bool line_shown; /* of the process's one standard error */
+/* Of the process's one standard error. */
+static bool line_shown;
+static double shown_at_s;
 
 void cli_progress_clear(void)
 {
@@ -37,8 +39,9 @@ void cli_progress(void *self, const struct xr_progress *p)
 		cli_progress_clear();
 		fprintf(stderr, "xray: %6.2f s  %s done (%d of %d)\n", p->elapsed_s, p->micro, p->index, p->count);
 	}
-	if (!style.width || p->finished) /* no terminal */
+	if (!style.width || p->finished || (line_shown && p->elapsed_s - shown_at_s < least_s)) /* 0: no terminal */
 		return;
+	shown_at_s = p->elapsed_s;
 	int full = (int)(p->fraction * BAR + 0.5);
 	for (int i = 0; i < BAR; i++)
 		strcat(bar, style.unicode ? (i < full ? "━" : "╌") : i < full ? "#" : ".");

@@ -62,11 +62,14 @@ static size_t column_width(const struct xr_table *table, size_t column)
 	return widest && heading > widest ? heading : widest;
 }
 
-static void print_line(const struct xr_table *table, FILE *out, long row, const size_t *width, size_t first, size_t last)
+/* row -1: the headings, dimmed where colours are. */
+static void print_line(const struct xr_table *table, FILE *out, const struct xr_style *style, long row, const size_t *width,
+                       size_t first, size_t last)
 {
+	bool dim = row < 0 && style->colour;
 	const char *name = row < 0 ? table->heading[0] : cell_text(table, (size_t)row, 0);
 	size_t blank = width[0] - xr_text_columns(name);
-	fprintf(out, "  %s", name);
+	fprintf(out, "%s  %s", dim ? "\033[2m" : "", name);
 	for (size_t column = first; column < last; column++) {
 		const char *text = row < 0 ? table->heading[column] : cell_text(table, (size_t)row, column);
 		if (!width[column])
@@ -78,7 +81,7 @@ static void print_line(const struct xr_table *table, FILE *out, long row, const 
 		fprintf(out, "%*s  %s", (int)blank, "", text); /* blanks only where something follows */
 		blank = width[column] - xr_text_columns(text);
 	}
-	fputc('\n', out);
+	fprintf(out, "%s\n", dim ? "\033[0m" : "");
 }
 
 static bool row_is_empty(const struct xr_table *table, size_t row, size_t first, size_t last)
@@ -108,11 +111,9 @@ void xr_table_print(const struct xr_table *table, FILE *out, const struct xr_sty
 			continue;
 		if (parts++)
 			fputc('\n', out);
-		fputs(style->colour ? "\033[2m" : "", out);
-		print_line(table, out, -1, width, first, last);
-		fputs(style->colour ? "\033[0m" : "", out);
+		print_line(table, out, style, -1, width, first, last);
 		for (size_t row = 0; row < table->rows; row++)
 			if (!row_is_empty(table, row, first, last))
-				print_line(table, out, (long)row, width, first, last);
+				print_line(table, out, style, (long)row, width, first, last);
 	}
 }

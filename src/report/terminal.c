@@ -216,15 +216,18 @@ static const char *take_range(struct page *page, const char *stem, const char *w
 	return xr_arena_printf(page->arena, "%s-%s", low, high);
 }
 
-static void print_operations(struct page *page)
+/* One table of the types that are vectors, or of those that are not: side by side they fit no page. */
+static void print_operations(struct page *page, bool vectors)
 {
-	const char *ops[ROWS_MAX], *types[COLUMNS_MAX + 1];
+	const char *ops[ROWS_MAX], *all[COLUMNS_MAX], *types[COLUMNS_MAX + 1] = {""};
 	struct xr_table table;
 	size_t n_ops = words_under(page, "op", 1, ops, ROWS_MAX);
-	size_t n_types = words_under(page, "op", 2, types + 1, COLUMNS_MAX);
-	if (!n_ops)
+	size_t n_all = words_under(page, "op", 2, all, COLUMNS_MAX), n_types = 0;
+	for (size_t i = 0; i < n_all; i++)
+		if ((all[i][0] == 'v') == vectors)
+			types[++n_types] = all[i];
+	if (!n_types)
 		return;
-	types[0] = "";
 	xr_table_init(&table, page->arena, types, n_types + 1);
 	for (size_t o = 0; o < n_ops; o++) {
 		size_t row = xr_table_add(&table, ops[o]);
@@ -237,7 +240,7 @@ static void print_operations(struct page *page)
 				xr_table_set(&table, row, t, xr_arena_printf(page->arena, "%s / %s", latency, throughput));
 		}
 	}
-	heading(page, "Operations", "latency / throughput, cycles");
+	heading(page, vectors ? "Vector operations" : "Operations", "latency / throughput, cycles");
 	xr_table_print(&table, page->out, page->style);
 }
 
@@ -423,7 +426,8 @@ void xr_report_terminal(FILE *out, const struct xr_description *d, const struct 
 	print_top(&page);
 	print_one_list(&page, &lists[0]);
 	if (!verbose) {
-		print_operations(&page);
+		print_operations(&page, false);
+		print_operations(&page, true);
 		for (size_t i = 0; i < sizeof grids / sizeof *grids; i++)
 			print_grid(&page, &grids[i]);
 	}
