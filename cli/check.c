@@ -19,8 +19,8 @@ int cmd_check(const struct settings *s)
 	struct xr_description *golden = NULL, *d = NULL;
 	int exit = XR_EXIT_OK;
 	if (s->n_operands && s->measuring)
-		return cli_error(XR_EXIT_USE, "--%s is for measuring, but %s was measured already; leave one out", s->measuring,
-		                 s->operand[0]);
+		return cli_error(XR_EXIT_USE, "--%s is for measuring, but %s was measured already; leave one out",
+		                 s->measuring, s->operand[0]);
 	if (s->against && !(golden = xr_description_read(s->against, &err)))
 		return cli_fail(&err);
 	if (!s->n_operands)
@@ -30,7 +30,8 @@ int cmd_check(const struct settings *s)
 	if (!d)
 		goto out;
 	if (golden)
-		counts = xr_report_against(stdout, d, golden, s->n_operands ? s->operand[0] : "measured", s->against, &style, s->all);
+		counts = xr_report_against(stdout, d, golden, s->n_operands ? s->operand[0] : "measured", s->against,
+		                           &style, s->all);
 	else
 		counts = xr_report_check(stdout, d, &style, s->all);
 	exit = exit_of(&counts, exit);

@@ -93,7 +93,8 @@ static int cache_folder(const struct settings *s, char path[PATH_MAX], const cha
 	if (!s->target.cache || !make_folders(path))
 		return 0;
 	err->code = XR_EXIT_USE;
-	snprintf(err->text, sizeof err->text, "cannot write to the cache %.800s: %s; try --no-cache", path, strerror(errno));
+	snprintf(err->text, sizeof err->text, "cannot write to the cache %.800s: %s; try --no-cache", path,
+	         strerror(errno));
 	return -1;
 }
 
@@ -159,7 +160,8 @@ static void say_how_it_went(const struct settings *s, const struct xr_outcome *o
 	if (outcome->interrupted)
 		cli_error(XR_EXIT_SOME, "interrupted: %zu facts were found and are kept", outcome->ok);
 	else if (outcome->over_budget && !s->quiet)
-		cli_error(XR_EXIT_SOME, "the time allowed was used up: %zu facts were found, %zu not", outcome->ok, outcome->failed);
+		cli_error(XR_EXIT_SOME, "the time allowed was used up: %zu facts were found, %zu not", outcome->ok,
+		          outcome->failed);
 }
 
 struct xr_description *cli_measure(const struct settings *s, const char *const *select, size_t n_select,

@@ -31,7 +31,8 @@ int cmd_measure(const struct settings *s)
 	if (xr_plan_check(&plan, &err)) {
 		const char *near = nearly_a_command(s);
 		if (near)
-			return cli_error(XR_EXIT_USE, "no command or fact is called '%s'; did you mean `xray %s`?", s->operand[0], near);
+			return cli_error(XR_EXIT_USE, "no command or fact is called '%s'; did you mean `xray %s`?",
+			                 s->operand[0], near);
 		return cli_fail(&err);
 	}
 	struct xr_description *d = cli_measure(s, s->operand, s->n_operands, &outcome, &exit);

@@ -12,12 +12,12 @@
 enum kind { FLAG, TEXT, COUNT, SEED, SECONDS, MICROSECONDS };
 
 struct option {
-	const char *name;      /* long, without the dashes */
-	char letter;           /* short; 0: none */
-	const char *argument;  /* NULL: a switch */
+	const char *name;     /* long, without the dashes */
+	char letter;          /* short; 0: none */
+	const char *argument; /* NULL: a switch */
 	enum kind kind;
-	size_t offset;         /* of its field in struct settings */
-	unsigned commands;     /* that take it */
+	size_t offset;     /* of its field in struct settings */
+	unsigned commands; /* that take it */
 	const char *help;
 };
 
@@ -28,28 +28,35 @@ static const struct option options[] = {
 	{"quick", 'q', NULL, FLAG, AT(quick), CMD_TARGET, "less time, wider error, lower confidence"},
 	{"budget", 'b', "TIME", SECONDS, AT(budget_s), CMD_TARGET, "at most so long, as in 30s or 2m"},
 	{"target", 't', "FILE", TEXT, AT(target.target), CMD_TARGET,
-	 "a cross, remote, bare-metal, simulated or recorded machine"},
+         "a cross, remote, bare-metal, simulated or recorded machine"},
 	{"cpu", 0, "N", COUNT, AT(target.cpu), CMD_TARGET, "measure on this logical CPU"},
 	{"cc", 0, "CC", TEXT, AT(target.cc), CMD_TARGET, "the C compiler [$CC, or cc]"},
 	{"cflags", 0, "FLAGS", TEXT, AT(target.cflags), CMD_TARGET, "its flags [-O2]"},
 	{"runner", 0, "CMD", TEXT, AT(target.runner), CMD_TARGET, "command put in front of the generated programs"},
-	{"baked", 0, NULL, FLAG, AT(target.baked), CMD_TARGET, "put experiments into the program: for targets that cannot talk"},
-	{"form", 0, "FORM", TEXT, AT(target.form), CMD_TARGET, "of the generated C: barrier, or switch (plain C89) [barrier]"},
-	{"sample", 0, "TIME", MICROSECONDS, AT(sample_us), CMD_TARGET, "length of one sample, as in 50us [from the clock]"},
+	{"baked", 0, NULL, FLAG, AT(target.baked), CMD_TARGET,
+         "put experiments into the program: for targets that cannot talk"},
+	{"form", 0, "FORM", TEXT, AT(target.form), CMD_TARGET,
+         "of the generated C: barrier, or switch (plain C89) [barrier]"},
+	{"sample", 0, "TIME", MICROSECONDS, AT(sample_us), CMD_TARGET,
+         "length of one sample, as in 50us [from the clock]"},
 	{"seed", 0, "N", SEED, AT(target.seed), CMD_TARGET, "of every random choice [0]"},
-	{"record", 0, "DIR", TEXT, AT(target.record), CMD_TARGET, "keep every reading there, to be replayed with --target"},
+	{"record", 0, "DIR", TEXT, AT(target.record), CMD_TARGET,
+         "keep every reading there, to be replayed with --target"},
 	{"keep", 0, "DIR", TEXT, AT(target.keep), CMD_TARGET, "keep the generated C there"},
-	{"cache-dir", 0, "DIR", TEXT, AT(target.cache), CMD_TARGET, "keep compiled experiments there [$XDG_CACHE_HOME/xray]"},
+	{"cache-dir", 0, "DIR", TEXT, AT(target.cache), CMD_TARGET,
+         "keep compiled experiments there [$XDG_CACHE_HOME/xray]"},
 	{"no-cache", 0, NULL, FLAG, AT(no_cache), CMD_TARGET, "keep no compiled experiments"},
 	{"type", 'T', "TYPE", TEXT, AT(type), CMD_TIME, "of p0, p1, …: i8 to i64, f32, f64, v16f32 to v64i32 [i32]"},
 	{"flavour", 0, "NAME", TEXT, AT(flavour), CMD_TIME, "plain, or native: all this machine has [plain]"},
-	{"against", 'a', "GOLDEN", TEXT, AT(against), CMD_CHECK, "compare with this description, not with the OS's claims"},
+	{"against", 'a', "GOLDEN", TEXT, AT(against), CMD_CHECK,
+         "compare with this description, not with the OS's claims"},
 	{"prefix", 'p', "NAME", TEXT, AT(prefix), CMD_HEADER, "of every macro [XRAY]"},
 	{"output", 'o', "FILE", TEXT, AT(output), CMD_HEADER, "write to this file, not to standard output"},
 	{"all", 0, NULL, FLAG, AT(all), CMD_CHECK | CMD_DIFF, "also what agrees, and what has nothing to compare with"},
 	{"man", 0, NULL, FLAG, AT(man), CMD_LIST, "in the language of the manual page"},
 	{"quiet", 0, NULL, FLAG, AT(quiet), CMD_TARGET, "no progress, no messages but errors"},
-	{"verbose", 'v', NULL, FLAG, AT(verbose), CMD_TARGET | CMD_SHOW | CMD_LIST, "also how, how sure, and where the time went"},
+	{"verbose", 'v', NULL, FLAG, AT(verbose), CMD_TARGET | CMD_SHOW | CMD_LIST,
+         "also how, how sure, and where the time went"},
 	{"help", 'h', NULL, FLAG, AT(help), CMD_ALL, "this help"},
 	{"version", 'V', NULL, FLAG, AT(version), CMD_ALL, "the version"},
 };
@@ -62,24 +69,26 @@ static const char *const conflicts[][2] = {
 	{"no-cache", "cache-dir"},
 };
 
-static const char exits[] = "Exit status: 0 all asked-for facts found (check, diff: all agree); 1 some not found (or differ);\n"
-			    "2 wrong use; 3 the target cannot be used; 4 measured but not trustworthy.\n";
+static const char exits[] =
+	"Exit status: 0 all asked-for facts found (check, diff: all agree); 1 some not found (or differ);\n"
+	"2 wrong use; 3 the target cannot be used; 4 measured but not trustworthy.\n";
 
 const struct command cli_commands[] = {
 	{CMD_MEASURE, "measure", "[FACT...]", "measure a machine (the default)",
-	 "Measures the facts named, and what they need: ids (cache.l1d.capacity), families (cache, op.mul), or\n"
-	 "micro-benchmarks (see `xray list`). None named: everything.",
-	 0, SIZE_MAX, cmd_measure},
-	{CMD_LIST, "list", "[FACT...]", "every micro-benchmark: what it finds, what it needs, what it costs", NULL, 0, SIZE_MAX,
-	 cmd_list},
+         "Measures the facts named, and what they need: ids (cache.l1d.capacity), families (cache, op.mul), or\n"
+         "micro-benchmarks (see `xray list`). None named: everything.",
+         0, SIZE_MAX, cmd_measure},
+	{CMD_LIST, "list", "[FACT...]", "every micro-benchmark: what it finds, what it needs, what it costs", NULL, 0,
+         SIZE_MAX, cmd_list},
 	{CMD_SHOW, "show", "FILE [FACT...]", "print the report of a description",
-	 "FILE is what --json wrote; - for standard input. With facts named, only those.", 1, SIZE_MAX, cmd_show},
+         "FILE is what --json wrote; - for standard input. With facts named, only those.", 1, SIZE_MAX, cmd_show},
 	{CMD_HEADER, "header", "FILE", "print a C header of a description",
-	 "XRAY_HAS_… tells that a fact is known, XRAY_… is its value. For C89 and C++.", 1, 1, cmd_header},
+         "XRAY_HAS_… tells that a fact is known, XRAY_… is its value. For C89 and C++.", 1, 1, cmd_header},
 	{CMD_TIME, "time", "STATEMENT", "latency, throughput and in-flight count of a C statement",
-	 "In 'p0 = p0 * p1 + p2', p0 is a variable of each stream's own, p1, p2, … are constants shared by all.", 1, 1, cmd_time},
+         "In 'p0 = p0 * p1 + p2', p0 is a variable of each stream's own, p1, p2, … are constants shared by all.", 1, 1,
+         cmd_time},
 	{CMD_CHECK, "check", "[FILE]", "measured against claimed, or against another description",
-	 "Without FILE the machine is measured first.", 0, 1, cmd_check},
+         "Without FILE the machine is measured first.", 0, 1, cmd_check},
 	{CMD_DIFF, "diff", "A B", "what differs between two descriptions", NULL, 2, 2, cmd_diff},
 	{0, NULL, NULL, NULL, NULL, 0, 0, NULL},
 };
@@ -166,7 +175,8 @@ static int set_value(struct settings *s, const struct option *option, const char
 		return 0;
 	case TEXT:
 		if (!*text && strcmp(option->name, "cflags") != 0)
-			return cli_error(XR_EXIT_USE, "--%s needs a %s that is not empty", option->name, option->argument);
+			return cli_error(XR_EXIT_USE, "--%s needs a %s that is not empty", option->name,
+			                 option->argument);
 		*(const char **)field(s, option) = text;
 		return 0;
 	case COUNT: {
@@ -186,7 +196,7 @@ static int set_value(struct settings *s, const struct option *option, const char
 	case SECONDS:
 	case MICROSECONDS: {
 		double value = option->kind == SECONDS ? duration(text, long_unit, long_scale, 6)
-						       : duration(text, short_unit, short_scale, 5);
+		                                       : duration(text, short_unit, short_scale, 5);
 		if (value <= 0)
 			return cli_error(XR_EXIT_USE, "--%s needs a time such as %s, not '%s'", option->name,
 			                 option->kind == SECONDS ? "30s or 2m" : "50us or 1ms", text);
@@ -244,7 +254,8 @@ static int take_option(struct settings *s, char **argv, int argc, int *i, bool *
 		return is_long ? cli_error(XR_EXIT_USE, "--%s takes no value", option->name) : unknown_option(word);
 	if (option->argument && !value) {
 		if (*i + 1 >= argc)
-			return cli_error(XR_EXIT_USE, "--%s needs a value: --%s %s", option->name, option->name, option->argument);
+			return cli_error(XR_EXIT_USE, "--%s needs a value: --%s %s", option->name, option->name,
+			                 option->argument);
 		value = argv[++*i];
 	}
 	given[option - options] = true;
@@ -265,13 +276,14 @@ static int check_options(const struct command *command, const bool *given)
 {
 	for (size_t i = 0; i < N_OPTIONS; i++)
 		if (given[i] && !(options[i].commands & command->bit))
-			return cli_error(XR_EXIT_USE, "`xray %s` takes no --%s; see `xray %s --help`", command->name, options[i].name,
-			                 command->name);
+			return cli_error(XR_EXIT_USE, "`xray %s` takes no --%s; see `xray %s --help`", command->name,
+			                 options[i].name, command->name);
 	for (size_t i = 0; i < sizeof conflicts / sizeof *conflicts; i++) {
 		const struct option *a = by_name(conflicts[i][0], strlen(conflicts[i][0]));
 		const struct option *b = by_name(conflicts[i][1], strlen(conflicts[i][1]));
 		if (given[a - options] && given[b - options])
-			return cli_error(XR_EXIT_USE, "--%s and --%s contradict each other; leave one out", a->name, b->name);
+			return cli_error(XR_EXIT_USE, "--%s and --%s contradict each other; leave one out", a->name,
+			                 b->name);
 	}
 	return 0;
 }
@@ -279,8 +291,8 @@ static int check_options(const struct command *command, const bool *given)
 static int check_operands(const struct command *command, const struct settings *s)
 {
 	if (s->n_operands < command->min_operands)
-		return cli_error(XR_EXIT_USE, "`xray %s` needs %s; see `xray %s --help`", command->name, command->operands,
-		                 command->name);
+		return cli_error(XR_EXIT_USE, "`xray %s` needs %s; see `xray %s --help`", command->name,
+		                 command->operands, command->name);
 	if (s->n_operands > command->max_operands)
 		return cli_error(XR_EXIT_USE, "`xray %s` takes %s, '%s' is too much", command->name, command->operands,
 		                 s->operand[command->max_operands]);

@@ -49,8 +49,8 @@ void cli_progress(void *self, const struct xr_progress *p)
 	int used = BAR + 30;
 	int room = style.width > used ? style.width - used : 0;
 	snprintf(line, sizeof line, "%s%s%s", p->title, *p->what ? ": " : "", p->what);
-	fprintf(stderr, "\r%s%s%s %3.0f %%  %-12s %.*s\033[K", style.colour ? "\033[36m" : "", bar, style.colour ? "\033[0m" : "",
-	        p->fraction * 100, left, room, line);
+	fprintf(stderr, "\r%s%s%s %3.0f %%  %-12s %.*s\033[K", style.colour ? "\033[36m" : "", bar,
+	        style.colour ? "\033[0m" : "", p->fraction * 100, left, room, line);
 	fflush(stderr);
 	line_shown = true;
 }

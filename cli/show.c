@@ -22,7 +22,7 @@ static int not_there(const struct xr_description *d, const char *path, const cha
 		ids[i] = xr_fact_id(xr_description_at(d, i));
 	const char *near = ids ? xr_suggest(sel, ids, n) : NULL;
 	int exit = near ? cli_error(XR_EXIT_USE, "%s has no fact '%s'; did you mean '%s'?", path, sel, near)
-			: cli_error(XR_EXIT_USE, "%s has no fact '%s'", path, sel);
+	                : cli_error(XR_EXIT_USE, "%s has no fact '%s'", path, sel);
 	free(ids);
 	return exit;
 }

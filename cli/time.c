@@ -4,7 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static void print_one(const struct xr_description *d, const char *name, const char *id, const char *ns_id, const char *words)
+static void print_one(const struct xr_description *d, const char *name, const char *id, const char *ns_id,
+                      const char *words)
 {
 	const struct xr_fact *fact = xr_description_fact(d, id);
 	double value = fact ? xr_fact_value(fact, -1) : -1;

@@ -89,8 +89,7 @@ static json_t *groups(hwloc_topology_t topology, hwloc_obj_type_t type)
 	while ((object = hwloc_get_next_obj_by_type(topology, type, object))) {
 		json_t *group = json_array();
 		int cpu;
-		hwloc_bitmap_foreach_begin (cpu, object->cpuset)
-			json_array_append_new(group, json_integer(cpu));
+		hwloc_bitmap_foreach_begin(cpu, object->cpuset) json_array_append_new(group, json_integer(cpu));
 		hwloc_bitmap_foreach_end();
 		json_array_append_new(list, group);
 	}
@@ -146,16 +145,20 @@ static void say_what_differs(struct xr_description *d)
 	for (size_t i = 0; i < xr_description_count(d); i++) {
 		struct xr_fact *fact = xr_description_edit(d, xr_description_at(d, i)->id);
 		size_t n = strlen(fact->id);
-		if (fact->status != XR_OK || fact->reason || !json_is_number(fact->claimed) || !json_is_number(fact->value))
+		if (fact->status != XR_OK || fact->reason || !json_is_number(fact->claimed) ||
+		    !json_is_number(fact->value))
 			continue;
 		if (n < 9 || strncmp(fact->id, "cache.", 6) || strcmp(fact->id + n - 9, ".capacity"))
 			continue;
 		double ratio = json_number_value(fact->claimed) / json_number_value(fact->value);
 		if (ratio >= 2)
-			xr_fact_note(fact, "the OS claims %.3g times as much: a partition, neighbours or the hypervisor may take the rest",
-			             ratio);
+			xr_fact_note(
+				fact,
+				"the OS claims %.3g times as much: a partition, neighbours or the hypervisor may take the rest",
+				ratio);
 		else if (ratio <= 0.5)
-			xr_fact_note(fact, "the OS claims only %.3g of it: the hypervisor may hide the true cache", ratio);
+			xr_fact_note(fact, "the OS claims only %.3g of it: the hypervisor may hide the true cache",
+			             ratio);
 	}
 }
 

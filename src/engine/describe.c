@@ -7,10 +7,12 @@ static void set_text(json_t *object, const char *key, const char *text)
 	if (!text || !*text)
 		return;
 	json_t *value = json_string(text);
-	json_object_set_new(object, key, value ? value : json_string("?")); /* not UTF-8: what a compiler said of itself */
+	json_object_set_new(object, key,
+	                    value ? value : json_string("?")); /* not UTF-8: what a compiler said of itself */
 }
 
-void xr_describe_target(struct xr_description *d, const struct xr_target *target, uint64_t seed, bool quick, double seconds)
+void xr_describe_target(struct xr_description *d, const struct xr_target *target, uint64_t seed, bool quick,
+                        double seconds)
 {
 	const struct xr_target_info *info = xr_target_info(target);
 	json_t *object = xr_description_target(d);

@@ -75,8 +75,8 @@ static const char *why_blocked(struct xr_run *run, const enum xr_end *ends)
 	for (const char *const *need = micro->needs; need && *need; need++) {
 		if (strchr(*need, '.')) {
 			if (!fact_found(run->description, *need, &bad))
-				return xr_arena_printf(&run->arena, "needs %s, which was not found%s%s", *need, bad ? ": " : "",
-				                       bad ? xr_fact_reason(bad) : "");
+				return xr_arena_printf(&run->arena, "needs %s, which was not found%s%s", *need,
+				                       bad ? ": " : "", bad ? xr_fact_reason(bad) : "");
 			continue;
 		}
 		for (size_t i = 0; i < run->index; i++)
@@ -111,7 +111,8 @@ static double deadline(const struct xr_run *run)
 static void lower_confidence(struct xr_run *run, size_t first)
 {
 	for (size_t i = first; run->quick && i < xr_description_count(run->description); i++) {
-		struct xr_fact *fact = xr_description_edit(run->description, xr_description_at(run->description, i)->id);
+		struct xr_fact *fact =
+			xr_description_edit(run->description, xr_description_at(run->description, i)->id);
 		fact->confidence *= quick_confidence;
 	}
 }
@@ -149,7 +150,8 @@ static void run_step(struct xr_run *run, uint64_t seed, const enum xr_end *ends)
 			explain(run, XR_FAILED, "the time allowed was used up; a larger --budget measures it");
 			break;
 		case XR_END_LOST:
-			explain(run, XR_FAILED, xr_arena_printf(&run->arena, "the target was lost: %s", run->error.text));
+			explain(run, XR_FAILED,
+			        xr_arena_printf(&run->arena, "the target was lost: %s", run->error.text));
 			break;
 		default:
 			explain(run, XR_FAILED, "the micro-benchmark gave no answer");
@@ -192,7 +194,8 @@ static void explain_named(struct xr_run *run)
 		for (size_t i = 0; i < xr_description_count(run->description); i++)
 			found |= xr_id_matches(xr_description_at(run->description, i)->id, sel);
 		if (named && !found)
-			xr_fact_none(run->description, sel, XR_UNSUPPORTED, "there is nothing of this name on this target");
+			xr_fact_none(run->description, sel, XR_UNSUPPORTED,
+			             "there is nothing of this name on this target");
 	}
 }
 
@@ -235,7 +238,8 @@ static void sum_up(const struct xr_run *run, struct xr_outcome *outcome)
 	else if (doubted || outcome->unreliable > outcome->ok)
 		outcome->exit = XR_EXIT_NOISY;
 	else
-		outcome->exit = outcome->unreliable || (run->order.n_select && !outcome->ok) ? XR_EXIT_SOME : XR_EXIT_OK;
+		outcome->exit =
+			outcome->unreliable || (run->order.n_select && !outcome->ok) ? XR_EXIT_SOME : XR_EXIT_OK;
 }
 
 static void run_all(struct xr_run *run, uint64_t seed, enum xr_end *ends, struct xr_outcome *outcome)
@@ -270,8 +274,8 @@ static bool all_lost(const struct xr_order *order, const enum xr_end *ends)
 	return false;
 }
 
-int xr_engine_run(struct xr_target *target, const struct xr_micro *const *table, const struct xr_plan *plan, uint64_t seed,
-                  void *self, struct xr_description *d, struct xr_outcome *outcome, struct xr_error *err)
+int xr_engine_run(struct xr_target *target, const struct xr_micro *const *table, const struct xr_plan *plan,
+                  uint64_t seed, void *self, struct xr_description *d, struct xr_outcome *outcome, struct xr_error *err)
 {
 	struct xr_arena arena = {0};
 	struct xr_run run = {

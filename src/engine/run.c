@@ -71,7 +71,9 @@ int xr_run_time_with(struct xr_run *run, const struct xr_effort *effort, const s
 	}
 	int rc = xr_target_time(run->target, effort, specs, n, out, &run->error);
 	if (run->plan->interrupt && *run->plan->interrupt)
-		return stop(run, XR_END_INTERRUPTED); /* the interrupt may have hit the target too: whatever it says is void */
+		return stop(
+			run,
+			XR_END_INTERRUPTED); /* the interrupt may have hit the target too: whatever it says is void */
 	if (rc)
 		return stop(run, XR_END_LOST);
 	for (size_t i = 0; i < n; i++)

@@ -30,7 +30,8 @@ struct xr_session *xr_session_open(const struct xr_options *options, struct xr_e
 		.sample_ns = o->sample_ns,
 		.baked = o->baked,
 	};
-	struct xr_target *target = o->target ? xr_target_open(o->target, &host, o->seed, err) : xr_host_open(&host, err);
+	struct xr_target *target =
+		o->target ? xr_target_open(o->target, &host, o->seed, err) : xr_host_open(&host, err);
 	if (!target)
 		return NULL;
 	if (o->record && xr_target_record(target, o->record, err)) {

@@ -26,7 +26,7 @@ struct job {
 	const char *text;
 	enum xr_type type;
 	enum xr_flavour flavour;
-	const char *complaint; /* of the compiler; NULL: it compiled */
+	const char *complaint;  /* of the compiler; NULL: it compiled */
 	struct xr_arena *arena; /* outlives the run */
 };
 
@@ -79,11 +79,11 @@ static void decide(struct xr_description *d, const struct xr_reading *reading)
 	xr_series_put(d, "statement.streams", "streams", "", x, "time", "cycles", y, n);
 
 	const struct xr_reading *alone = &reading[0], *many = &reading[best];
-	struct xr_fact *latency = xr_fact_number(d, "statement.latency", alone->cycles, "cycles", confidence_of(alone),
-	                                         "one stream");
+	struct xr_fact *latency =
+		xr_fact_number(d, "statement.latency", alone->cycles, "cycles", confidence_of(alone), "one stream");
 	judge(latency, alone);
-	struct xr_fact *throughput = xr_fact_number(d, "statement.throughput", many->cycles, "cycles", confidence_of(many),
-	                                            "least of 1..14 streams");
+	struct xr_fact *throughput = xr_fact_number(d, "statement.throughput", many->cycles, "cycles",
+	                                            confidence_of(many), "least of 1..14 streams");
 	judge(throughput, many);
 	double ratio = many->cycles > 0 ? alone->cycles / many->cycles : 0;
 	double confidence = fmin(confidence_of(alone), confidence_of(many));
@@ -92,7 +92,8 @@ static void decide(struct xr_description *d, const struct xr_reading *reading)
 	if (latency->status != XR_OK || throughput->status != XR_OK)
 		xr_fact_doubt(in_flight, "latency or throughput is in doubt");
 	else if (enough == 0)
-		xr_fact_note(in_flight, "one stream is as quick as many: either nothing overlaps or p0 carries no chain");
+		xr_fact_note(in_flight,
+		             "one stream is as quick as many: either nothing overlaps or p0 carries no chain");
 	xr_fact_add_series(latency, "statement.streams");
 	xr_fact_add_series(throughput, "statement.streams");
 	xr_fact_number(d, "statement.latency_ns", alone->ns, "ns", latency->confidence, "one stream");
@@ -173,7 +174,8 @@ static int read_job(struct job *job, const struct xr_statement *statement, struc
 		for (int i = 0; i < XR_N_TYPES; i++)
 			names[i] = xr_types[i].name;
 		const char *near = xr_suggest(type, names, XR_N_TYPES);
-		return xr_fail(err, XR_EXIT_USE, "no type is called '%s'; did you mean '%s'?", type, near ? near : "f64");
+		return xr_fail(err, XR_EXIT_USE, "no type is called '%s'; did you mean '%s'?", type,
+		               near ? near : "f64");
 	}
 	job->type = (enum xr_type)found;
 	job->flavour = statement->native ? XR_NATIVE : XR_PLAIN;
@@ -183,8 +185,8 @@ static int read_job(struct job *job, const struct xr_statement *statement, struc
 	return 0;
 }
 
-int xr_statement_run(struct xr_target *target, const struct xr_statement *statement, const struct xr_plan *plan, uint64_t seed,
-                     struct xr_description *d, struct xr_outcome *outcome, struct xr_error *err)
+int xr_statement_run(struct xr_target *target, const struct xr_statement *statement, const struct xr_plan *plan,
+                     uint64_t seed, struct xr_description *d, struct xr_outcome *outcome, struct xr_error *err)
 {
 	static const char *const select[] = {"statement"};
 	struct xr_arena arena = {0};

@@ -258,8 +258,8 @@ static double clamp_share(double share)
 	return share > 0 ? (share < 1 ? share : 1) : 0; /* NaN: 0 */
 }
 
-struct xr_fact *xr_fact_put(struct xr_description *d, const char *id, json_t *value, const char *unit, double confidence,
-                            const char *method)
+struct xr_fact *xr_fact_put(struct xr_description *d, const char *id, json_t *value, const char *unit,
+                            double confidence, const char *method)
 {
 	struct xr_fact *fact = place_fact(d, id);
 	fact->status = value ? XR_OK : XR_FAILED;
@@ -284,7 +284,8 @@ struct xr_fact *xr_fact_count(struct xr_description *d, const char *id, long lon
 	return xr_fact_put(d, id, json_integer(value), unit, confidence, method);
 }
 
-struct xr_fact *xr_fact_bool(struct xr_description *d, const char *id, bool value, double confidence, const char *method)
+struct xr_fact *xr_fact_bool(struct xr_description *d, const char *id, bool value, double confidence,
+                             const char *method)
 {
 	return xr_fact_put(d, id, json_boolean(value), "", confidence, method);
 }

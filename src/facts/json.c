@@ -95,7 +95,8 @@ static void write_members(FILE *out, json_t *object)
 	const char *key, *comma = "";
 	json_t *value;
 	fputc('{', out);
-	json_object_foreach (object, key, value) {
+	json_object_foreach(object, key, value)
+	{
 		json_t *name = json_string(key);
 		fprintf(out, "%s\n    ", comma);
 		json_dumpf(name, out, JSON_ENCODE_ANY);
@@ -113,7 +114,8 @@ static void write_to(FILE *out, const struct xr_description *d)
 	const char *key, *comma = "";
 	json_t *value;
 	fputs("{", out);
-	json_object_foreach (json, key, value) {
+	json_object_foreach(json, key, value)
+	{
 		fprintf(out, "%s\n  \"%s\": ", comma, key);
 		if (!strcmp(key, "facts") || !strcmp(key, "series"))
 			write_members(out, value);
@@ -239,7 +241,8 @@ static int series_list(struct xr_fact *fact, const json_t *list, struct xr_error
 		return 0;
 	if (!json_is_array(list))
 		return bad_member(err, fact->id, "\"series\" must be a list of ids");
-	json_array_foreach (list, i, one) {
+	json_array_foreach(list, i, one)
+	{
 		if (!json_is_string(one) || !good_id(json_string_value(one)))
 			return bad_member(err, fact->id, "\"series\" must be a list of ids");
 		xr_fact_add_series(fact, json_string_value(one));
@@ -312,7 +315,8 @@ static int series_from_json(struct xr_description *d, const char *id, const json
 	double *x = axis_values(x_axis, &nx), *y = axis_values(y_axis, &ny);
 	int rc = 0;
 	if (!good_id(id) || !x || !y || nx != ny)
-		rc = xr_fail(err, XR_EXIT_USE, "series %s: must have \"x\" and \"y\" with equally many numbers in \"values\"",
+		rc = xr_fail(err, XR_EXIT_USE,
+		             "series %s: must have \"x\" and \"y\" with equally many numbers in \"values\"",
 		             printable(id, safe));
 	else
 		xr_series_put(d, id, text_member(x_axis, "name"), text_member(x_axis, "unit"), x,
@@ -345,16 +349,12 @@ struct xr_description *xr_description_from_json(const json_t *json, struct xr_er
 		json_object_update(xr_description_target(d), target_copy);
 		json_decref(target_copy);
 	}
-	json_object_foreach (facts, id, one)
-		if ((rc = fact_from_json(d, id, one, err)))
-			goto out;
+	json_object_foreach(facts, id, one) if ((rc = fact_from_json(d, id, one, err))) goto out;
 	if (series && !json_is_object(series)) {
 		rc = xr_fail(err, XR_EXIT_USE, "\"series\" must be an object");
 		goto out;
 	}
-	json_object_foreach (series, id, one)
-		if ((rc = series_from_json(d, id, one, err)))
-			goto out;
+	json_object_foreach(series, id, one) if ((rc = series_from_json(d, id, one, err))) goto out;
 out:
 	if (rc) {
 		xr_description_free(d);
@@ -370,7 +370,8 @@ struct xr_description *xr_description_parse(const char *text, size_t bytes, cons
 	json_t *json = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &why);
 	if (!json) {
 		char safe[48];
-		xr_fail(err, XR_EXIT_USE, "%s:%d: not JSON: %s", name, why.line < 1 ? 1 : why.line, printable(why.text, safe));
+		xr_fail(err, XR_EXIT_USE, "%s:%d: not JSON: %s", name, why.line < 1 ? 1 : why.line,
+		        printable(why.text, safe));
 		return NULL;
 	}
 	struct xr_description *d = xr_description_from_json(json, &inner);

@@ -20,7 +20,8 @@ static const char *plain_verdict(struct xr_arena *arena, const struct xr_fact *f
 		return *ratio ? xr_arena_printf(arena, "differ: %s", ratio) : "differ";
 	}
 	if (fact->status != XR_OK)
-		return xr_arena_printf(arena, "unknown: %s", fact->status == XR_UNRELIABLE ? "measured in doubt" : "not measured");
+		return xr_arena_printf(arena, "unknown: %s",
+		                       fact->status == XR_UNRELIABLE ? "measured in doubt" : "not measured");
 	return "unknown: no claim";
 }
 
@@ -53,7 +54,8 @@ static void print_verdict(FILE *out, struct xr_arena *arena, const struct xr_des
 	fprintf(out, "%zu agree, %zu differ, %zu unknown.\n", counts->agree, counts->differ, counts->unknown);
 }
 
-struct xr_verdict_counts xr_report_check(FILE *out, const struct xr_description *d, const struct xr_style *style, bool all)
+struct xr_verdict_counts xr_report_check(FILE *out, const struct xr_description *d, const struct xr_style *style,
+                                         bool all)
 {
 	static const char *const headings[] = {"fact", "measured", "claimed", "verdict"};
 	struct xr_verdict_counts counts = {0};

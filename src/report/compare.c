@@ -10,10 +10,22 @@ static const struct {
 	const char *selector;
 	double tolerance;
 } rules[] = {
-	{"op.*.*.in_flight", 0.34},      {"statement.in_flight", 0.34}, {"timer", 0.5},           {"cpu.frequency", 0.1},
-	{"cache.*.capacity", 0.12},      {"cache.l3.latency", 0.2},     {"memory.latency", 0.2},  {"memory.latency_ns", 0.2},
-	{"memory.parallelism", 0.25},    {"memory.bandwidth", 0.2},     {"tlb.*.entries", 0.1},   {"tlb.*.penalty", 0.25},
-	{"code", 0.12},                  {"comm", 0.25},                {"os", 0.25},             {"core", 0.12},
+	{"op.*.*.in_flight", 0.34},
+	{"statement.in_flight", 0.34},
+	{"timer", 0.5},
+	{"cpu.frequency", 0.1},
+	{"cache.*.capacity", 0.12},
+	{"cache.l3.latency", 0.2},
+	{"memory.latency", 0.2},
+	{"memory.latency_ns", 0.2},
+	{"memory.parallelism", 0.25},
+	{"memory.bandwidth", 0.2},
+	{"tlb.*.entries", 0.1},
+	{"tlb.*.penalty", 0.25},
+	{"code", 0.12},
+	{"comm", 0.25},
+	{"os", 0.25},
+	{"core", 0.12},
 };
 
 static const struct {
@@ -52,15 +64,14 @@ static bool parts_agree(const json_t *a, const json_t *b, double share)
 	if (json_is_real(a) && json_is_real(b))
 		return numbers_agree(a, b, share, 0);
 	if (json_is_array(a) && json_is_array(b)) {
-		json_array_foreach (a, i, one)
-			if (!json_array_get(b, i) || !parts_agree(one, json_array_get(b, i), share))
-				return false;
+		json_array_foreach(a, i, one) if (!json_array_get(b, i) ||
+		                                  !parts_agree(one, json_array_get(b, i), share)) return false;
 		return json_array_size(a) == json_array_size(b);
 	}
 	if (json_is_object(a) && json_is_object(b)) {
-		json_object_foreach ((json_t *)(uintptr_t)a, key, one)
-			if (!json_object_get(b, key) || !parts_agree(one, json_object_get(b, key), share))
-				return false;
+		json_object_foreach((json_t *)(uintptr_t)a, key,
+		                    one) if (!json_object_get(b, key) ||
+		                             !parts_agree(one, json_object_get(b, key), share)) return false;
 		return json_object_size(a) == json_object_size(b);
 	}
 	return json_equal(a, b);

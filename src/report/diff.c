@@ -88,8 +88,8 @@ static struct xr_verdict_counts report(FILE *out, const struct xr_description *a
 	}
 	if (table.rows)
 		xr_table_print(&table, out, style);
-	fprintf(out, "%s%zu agree, %zu differ, %zu in one only, %zu in neither.\n", table.rows ? "\n" : "", counts.agree,
-	        counts.differ, counts.missing, counts.unknown);
+	fprintf(out, "%s%zu agree, %zu differ, %zu in one only, %zu in neither.\n", table.rows ? "\n" : "",
+	        counts.agree, counts.differ, counts.missing, counts.unknown);
 	xr_arena_release(&arena);
 	return counts;
 }
@@ -100,8 +100,9 @@ struct xr_verdict_counts xr_report_diff(FILE *out, const struct xr_description *
 	return report(out, a, b, a_name, b_name, style, all, false);
 }
 
-struct xr_verdict_counts xr_report_against(FILE *out, const struct xr_description *d, const struct xr_description *golden,
-                                           const char *name, const char *golden_name, const struct xr_style *style, bool all)
+struct xr_verdict_counts xr_report_against(FILE *out, const struct xr_description *d,
+                                           const struct xr_description *golden, const char *name,
+                                           const char *golden_name, const struct xr_style *style, bool all)
 {
 	struct xr_verdict_counts counts = report(out, d, golden, name, golden_name, style, all, true);
 	if (counts.differ || counts.missing)

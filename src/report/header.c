@@ -26,7 +26,8 @@ static const char *in_comment(struct xr_arena *arena, const char *text)
 {
 	char *safe = xr_arena_strdup(arena, xr_safe_text(arena, text));
 	for (char *c = safe; *c; c++)
-		if ((c[0] == '*' && c[1] == '/') || (c[0] == '/' && c[1] == '*') || *c == '\\' || *c == '?' || (unsigned char)*c > 126)
+		if ((c[0] == '*' && c[1] == '/') || (c[0] == '/' && c[1] == '*') || *c == '\\' || *c == '?' ||
+		    (unsigned char)*c > 126)
 			*c = *c == '*' ? 'x' : ' ';
 	return safe;
 }
@@ -87,10 +88,12 @@ static void write_fact(FILE *out, struct xr_arena *arena, const struct xr_fact *
 	const char *value = fact->status == XR_OK && fact->value ? literal(arena, fact->value) : NULL;
 	const char *name = macro_name(arena, prefix, fact->id);
 	const char *has = macro_name(arena, xr_arena_printf(arena, "%s_HAS", prefix), fact->id);
-	const char *why = fact->status != XR_OK ? xr_arena_printf(arena, "%s: %s", xr_status_names[fact->status], xr_fact_reason(fact))
-						: "too long for C89";
+	const char *why = fact->status != XR_OK ? xr_arena_printf(arena, "%s: %s", xr_status_names[fact->status],
+	                                                          xr_fact_reason(fact))
+	                                        : "too long for C89";
 	if (strchr(fact->id, '*') || json_object_get(used, name) || json_object_get(used, has)) {
-		fprintf(out, "/* %s: %s */\n", in_comment(arena, fact->id), in_comment(arena, strchr(fact->id, '*') ? why : "name taken"));
+		fprintf(out, "/* %s: %s */\n", in_comment(arena, fact->id),
+		        in_comment(arena, strchr(fact->id, '*') ? why : "name taken"));
 		return;
 	}
 	json_object_set_new(used, name, json_true());
@@ -99,8 +102,8 @@ static void write_fact(FILE *out, struct xr_arena *arena, const struct xr_fact *
 		fprintf(out, "#define %s 0 /* %s */\n", has, in_comment(arena, why));
 		return;
 	}
-	fprintf(out, "#define %s 1\n#define %s %s /* %s%s%.0f %% sure */\n", has, name, value, in_comment(arena, fact->unit),
-	        *fact->unit ? ", " : "", fact->confidence * 100);
+	fprintf(out, "#define %s 1\n#define %s %s /* %s%s%.0f %% sure */\n", has, name, value,
+	        in_comment(arena, fact->unit), *fact->unit ? ", " : "", fact->confidence * 100);
 }
 
 static bool good_prefix(const char *prefix)
@@ -113,7 +116,8 @@ int xr_report_header(FILE *out, const struct xr_description *d, const char *pref
 {
 	struct xr_arena arena = {0};
 	if (!good_prefix(prefix))
-		return xr_fail(err, XR_EXIT_USE, "--prefix must be a C name of at most 40 characters, not '%.60s'", prefix);
+		return xr_fail(err, XR_EXIT_USE, "--prefix must be a C name of at most 40 characters, not '%.60s'",
+		               prefix);
 	const char *guard = xr_arena_printf(&arena, "%s_FACTS_H", prefix);
 	const char *name = xr_description_target_text(d, "cpu");
 	if (!*name)

@@ -63,8 +63,8 @@ static size_t column_width(const struct xr_table *table, size_t column)
 }
 
 /* row -1: the headings, dimmed where colours are. */
-static void print_line(const struct xr_table *table, FILE *out, const struct xr_style *style, long row, const size_t *width,
-                       size_t first, size_t last)
+static void print_line(const struct xr_table *table, FILE *out, const struct xr_style *style, long row,
+                       const size_t *width, size_t first, size_t last)
 {
 	bool dim = row < 0 && style->colour;
 	const char *name = row < 0 ? table->heading[0] : cell_text(table, (size_t)row, 0);

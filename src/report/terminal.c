@@ -17,7 +17,7 @@ struct page {
 	const struct xr_style *style;
 	struct xr_arena *arena;
 	bool verbose;
-	bool *taken;              /* by place in the description: shown, or not to be shown */
+	bool *taken; /* by place in the description: shown, or not to be shown */
 };
 
 static const char *paint(const struct page *page, const char *code)
@@ -60,7 +60,8 @@ static const char *take(struct page *page, const char *id)
 	const char *words = xr_fact_words(page->arena, fact);
 	if (!json_is_number(fact->claimed) || xr_values_agree(fact->value, fact->claimed, fact->unit, fact->id))
 		return words;
-	return xr_arena_printf(page->arena, "%s (OS: %s)", words, xr_value_words(page->arena, fact->claimed, fact->unit));
+	return xr_arena_printf(page->arena, "%s (OS: %s)", words,
+	                       xr_value_words(page->arena, fact->claimed, fact->unit));
 }
 
 /* The n-th dotted word of an id, n from 0; "" when it has fewer. */
@@ -99,7 +100,11 @@ static void top_part(const struct page *page, bool *first, const char *text, con
 {
 	if (!*text)
 		return;
-	fprintf(page->out, "%s%s%s", *first ? "" : page->style->unicode ? " · " : ", ", xr_safe_text(page->arena, text), unit);
+	fprintf(page->out, "%s%s%s",
+	        *first                 ? ""
+	        : page->style->unicode ? " · "
+	                               : ", ",
+	        xr_safe_text(page->arena, text), unit);
 	*first = false;
 }
 
@@ -109,7 +114,10 @@ static void print_top(const struct page *page)
 	const char *name = xr_description_target_text(d, "name"), *cpu = xr_description_target_text(d, "cpu");
 	bool first = true;
 	fprintf(page->out, "%sX-Ray of %s%s\n", paint(page, "\033[1m"),
-	        xr_safe_text(page->arena, *cpu ? cpu : *name ? name : "a machine"), paint(page, "\033[0m"));
+	        xr_safe_text(page->arena, *cpu    ? cpu
+	                                  : *name ? name
+	                                          : "a machine"),
+	        paint(page, "\033[0m"));
 	fputs(paint(page, "\033[2m"), page->out);
 	if (*cpu && strcmp(cpu, name) != 0)
 		top_part(page, &first, name, "");
@@ -119,7 +127,8 @@ static void print_top(const struct page *page)
 	         *flags ? xr_arena_printf(page->arena, " %s", xr_safe_text(page->arena, flags)) : "");
 	top_part(page, &first, xr_description_target_text(d, "date"), "");
 	if (xr_description_target_number(d, "seconds") > 0)
-		top_part(page, &first, xr_arena_printf(page->arena, "%.1f", xr_description_target_number(d, "seconds")), " s");
+		top_part(page, &first, xr_arena_printf(page->arena, "%.1f", xr_description_target_number(d, "seconds")),
+		         " s");
 	if (json_is_true(json_object_get(xr_description_target_const(d), "quick")))
 		top_part(page, &first, "quick", "");
 	fprintf(page->out, "%s\n", paint(page, "\033[0m"));
@@ -137,13 +146,25 @@ struct grid {
 };
 
 static const struct column cache_columns[] = {
-	{"capacity", "size"},       {"ways", "ways"},           {"line", "line"},           {"latency", "latency"},
-	{"policy", "policy"},       {"shared_by", "cores"},     {"inclusion", "inclusion"}, {"index", "index"},
-	{"unified", "unified"},     {"write_allocate", "allocates"}, {"write_back", "writes back"}, {"bandwidth.read", "read"},
-	{"bandwidth.write", "write"}, {"bandwidth.copy", "copy"}, {NULL, NULL},
+	{"capacity", "size"},
+	{"ways", "ways"},
+	{"line", "line"},
+	{"latency", "latency"},
+	{"policy", "policy"},
+	{"shared_by", "cores"},
+	{"inclusion", "inclusion"},
+	{"index", "index"},
+	{"unified", "unified"},
+	{"write_allocate", "allocates"},
+	{"write_back", "writes back"},
+	{"bandwidth.read", "read"},
+	{"bandwidth.write", "write"},
+	{"bandwidth.copy", "copy"},
+	{NULL, NULL},
 };
 static const struct column tlb_columns[] = {
-	{"entries", "entries"}, {"ways", "ways"}, {"penalty", "penalty"}, {"page", "page"}, {"reach", "reach"}, {NULL, NULL},
+	{"entries", "entries"}, {"ways", "ways"},   {"penalty", "penalty"},
+	{"page", "page"},       {"reach", "reach"}, {NULL, NULL},
 };
 static const struct column bandwidth_columns[] = {{"one", "one core"}, {"all", "all cores"}, {NULL, NULL}};
 
@@ -237,7 +258,8 @@ static void print_operations(struct page *page, bool vectors)
 			const char *throughput = take_range(page, stem, "throughput");
 			take(page, xr_arena_printf(page->arena, "%s.in_flight", stem)); /* their ratio */
 			if (strcmp(latency, "-") || strcmp(throughput, "-"))
-				xr_table_set(&table, row, t, xr_arena_printf(page->arena, "%s / %s", latency, throughput));
+				xr_table_set(&table, row, t,
+				             xr_arena_printf(page->arena, "%s / %s", latency, throughput));
 		}
 	}
 	heading(page, vectors ? "Vector operations" : "Operations", "latency / throughput, cycles");
@@ -337,8 +359,9 @@ static void print_matrix(struct page *page, const struct xr_fact *fact)
 	for (size_t i = 0; i < n; i++) {
 		size_t row = xr_table_add(&table, headings[i + 1]);
 		for (size_t j = 0; j < n && j < json_array_size(json_array_get(rows, i)); j++)
-			xr_table_set(&table, row, j + 1,
-			             xr_value_words(page->arena, json_array_get(json_array_get(rows, i), j), fact->unit));
+			xr_table_set(
+				&table, row, j + 1,
+				xr_value_words(page->arena, json_array_get(json_array_get(rows, i), j), fact->unit));
 	}
 	heading(page, fact->id, "from row to column");
 	xr_table_print(&table, page->out, page->style);
@@ -449,7 +472,8 @@ void xr_report_facts(FILE *out, const struct xr_description *d, const struct xr_
 	for (size_t i = 0; i < n; i++) {
 		const struct xr_fact *fact = xr_description_at(d, i);
 		for (size_t s = 0; s < n_select; s++)
-			chosen[i] |= xr_id_matches(fact->id, select[s]) || (fact->micro && !strcmp(fact->micro, select[s]));
+			chosen[i] |=
+				xr_id_matches(fact->id, select[s]) || (fact->micro && !strcmp(fact->micro, select[s]));
 		said[i] = !chosen[i];
 		chosen[i] &= fact->value != NULL;
 	}

@@ -75,7 +75,8 @@ static bool rising_integers(const json_t *list)
 {
 	for (size_t i = 0; i < json_array_size(list); i++)
 		if (!json_is_integer(json_array_get(list, i)) ||
-		    (i && json_integer_value(json_array_get(list, i)) <= json_integer_value(json_array_get(list, i - 1))))
+		    (i &&
+		     json_integer_value(json_array_get(list, i)) <= json_integer_value(json_array_get(list, i - 1))))
 			return false;
 	return json_array_size(list) > 2;
 }
@@ -87,7 +88,8 @@ static void put_ranges(struct xr_strbuf *out, const json_t *list)
 	for (size_t i = 0, last; i < n; i = last + 1) {
 		json_int_t from = json_integer_value(json_array_get(list, i));
 		last = i;
-		while (last + 1 < n && json_integer_value(json_array_get(list, last + 1)) == from + (json_int_t)(last + 1 - i))
+		while (last + 1 < n &&
+		       json_integer_value(json_array_get(list, last + 1)) == from + (json_int_t)(last + 1 - i))
 			last++;
 		if (last == i + 1)
 			last = i; /* two in a row are no range */
@@ -107,7 +109,8 @@ static void put_list(struct xr_strbuf *out, struct xr_arena *arena, const json_t
 		put_ranges(out, list);
 		return;
 	}
-	json_array_foreach (list, i, one) {
+	json_array_foreach(list, i, one)
+	{
 		bool inner = json_is_array(one);
 		xr_strbuf_printf(out, "%s%s", i ? " " : "", inner ? "{" : "");
 		put_value(out, arena, one, unit, depth + 1);

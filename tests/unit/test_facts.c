@@ -162,13 +162,16 @@ static void bad_descriptions_are_refused_with_a_reason(void **state)
 		{"{\"schema\": 1, \"facts\": {\"a\": {\"status\": \"great\"}}}", "status"},
 		{"{\"schema\": 1, \"facts\": {\"a\": {\"status\": \"ok\"}}}", "no \"value\""},
 		{"{\"schema\": 1, \"facts\": {\"a\": {\"status\": \"ok\", \"value\": null}}}", "no \"value\""},
-		{"{\"schema\": 1, \"facts\": {\"a\": {\"status\": \"ok\", \"value\": 1, \"confidence\": 2}}}", "confidence"},
+		{"{\"schema\": 1, \"facts\": {\"a\": {\"status\": \"ok\", \"value\": 1, \"confidence\": 2}}}",
+	         "confidence"},
 		{"{\"schema\": 1, \"facts\": {\"a\": {\"status\": \"ok\", \"value\": 1, \"unit\": 2}}}", "unit"},
 		{"{\"schema\": 1, \"facts\": {\"a\": {\"status\": \"ok\", \"value\": 1, \"series\": 2}}}", "series"},
 		{"{\"schema\": 1, \"facts\": {\"a\\u001b[31m\": {\"status\": \"ok\", \"value\": 1}}}", "not an id"},
 		{"{\"schema\": 1, \"facts\": {}, \"series\": {\"a\": {}}}", "series"},
-		{"{\"schema\": 1, \"facts\": {}, \"series\": {\"a\": {\"x\": {\"values\": [1]}, \"y\": {\"values\": []}}}}", "equally"},
-		{"{\"schema\": 1, \"facts\": {}, \"series\": {\"a\": {\"x\": {\"values\": [\"\"]}, \"y\": {\"values\": [1]}}}}", "numbers"},
+		{"{\"schema\": 1, \"facts\": {}, \"series\": {\"a\": {\"x\": {\"values\": [1]}, \"y\": {\"values\": []}}}}",
+	         "equally"},
+		{"{\"schema\": 1, \"facts\": {}, \"series\": {\"a\": {\"x\": {\"values\": [\"\"]}, \"y\": {\"values\": [1]}}}}",
+	         "numbers"},
 	};
 	(void)state;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -185,8 +188,8 @@ static void what_is_not_known_is_ignored(void **state)
 {
 	(void)state;
 	struct xr_error err;
-	struct xr_description *d =
-		parse("{\"schema\": 1, \"later\": [1], \"facts\": {\"a\": {\"status\": \"failed\", \"later\": {}}}}", &err);
+	struct xr_description *d = parse(
+		"{\"schema\": 1, \"later\": [1], \"facts\": {\"a\": {\"status\": \"failed\", \"later\": {}}}}", &err);
 	assert_non_null(d);
 	assert_int_equal(xr_fact_status(xr_description_fact(d, "a")), XR_FAILED);
 	xr_description_free(d);

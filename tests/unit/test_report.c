@@ -46,9 +46,10 @@ static void values_are_written_as_people_do(void **state)
 		double value;
 		const char *unit, *words;
 	} cases[] = {
-		{49152, "bytes", "48 KiB"},    {1310720, "bytes", "1.25 MiB"}, {64, "bytes", "64 B"},     {3.491e9, "Hz", "3.49 GHz"},
-		{0.004, "s", "4 ms"},          {16.3, "ns", "16.3 ns"},        {1.2e10, "B/s", "12 GB/s"}, {4, "cycles", "4.00"},
-		{391.7, "cycles", "392"},      {12, "count", "12"},            {0.001, "ns", "0.001 ns"},  {0, "count", "0"},
+		{49152, "bytes", "48 KiB"},  {1310720, "bytes", "1.25 MiB"}, {64, "bytes", "64 B"},
+		{3.491e9, "Hz", "3.49 GHz"}, {0.004, "s", "4 ms"},           {16.3, "ns", "16.3 ns"},
+		{1.2e10, "B/s", "12 GB/s"},  {4, "cycles", "4.00"},          {391.7, "cycles", "392"},
+		{12, "count", "12"},         {0.001, "ns", "0.001 ns"},      {0, "count", "0"},
 	};
 	struct xr_arena arena = {0};
 	(void)state;
@@ -71,7 +72,7 @@ static void text_from_files_cannot_steer_the_terminal(void **state)
 	struct page page;
 	(void)state;
 	assert_string_equal(xr_safe_text(&arena, "a\033[31m\nb\xc2\x9b"
-						 "c"),
+	                                         "c"),
 	                    "a [31m b  c");
 	struct xr_description *d = xr_description_new();
 	json_object_set_new(xr_description_target(d), "cpu", json_string("evil\033]0;title\007"));
@@ -211,7 +212,8 @@ static struct xr_description *nasty(void)
 {
 	struct xr_description *d = machine();
 	xr_fact_text(d, "evil.text", "\"; */ ?\?/ \\ \n caf\xc3\xa9 /* 1\x7f", 0.99, "");
-	xr_fact_note(xr_fact_none(d, "evil.reason", XR_FAILED, "x"), "%s", "*/ #error \\\n#error ?\?/ /* */ caf\xc3\xa9 \\");
+	xr_fact_note(xr_fact_none(d, "evil.reason", XR_FAILED, "x"), "%s",
+	             "*/ #error \\\n#error ?\?/ /* */ caf\xc3\xa9 \\");
 	xr_fact_count(d, "big.u32", 4294967295, "bytes", 0.99, "");
 	xr_fact_count(d, "big.u64", 1LL << 40, "bytes", 0.99, "");
 	xr_fact_count(d, "negative.count", -7, "", 0.99, "");
@@ -250,9 +252,11 @@ static void the_header_compiles_as_c89_and_cpp(void **state)
 	      "int main(void) { return all[0] != 4.0 || all[2] != 1099511627776.0 || all[1] != 4294967295.0 || all[3] != -7 || !*text; }\n",
 	      out); /* each condition is one promise of the header */
 	fclose(out);
-	assert_int_equal(shell("cc -std=c89 -Wall -Wextra -pedantic -Werror -trigraphs %1$s -o %1$s.out && %1$s.out", path), 0);
+	assert_int_equal(
+		shell("cc -std=c89 -Wall -Wextra -pedantic -Werror -trigraphs %1$s -o %1$s.out && %1$s.out", path), 0);
 	if (!system("command -v c++ > /dev/null 2>&1"))
-		assert_int_equal(shell("c++ -std=c++98 -Wall -Wextra -pedantic -Werror -x c++ %s -fsyntax-only", path), 0);
+		assert_int_equal(shell("c++ -std=c++98 -Wall -Wextra -pedantic -Werror -x c++ %s -fsyntax-only", path),
+		                 0);
 	shell("rm -rf \"$(dirname %s)\"", path);
 	assert_int_equal(xr_report_header(stderr, d, "0 bad", &err), -1);
 	assert_int_equal(err.code, XR_EXIT_USE);
