@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <langinfo.h>
 #include <limits.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- errors and messages ------------------------------------------------------------------------------------------- */
@@ -164,6 +166,13 @@ static void say_how_it_went(const struct settings *s, const struct xr_outcome *o
 		          outcome->failed);
 }
 
+static double now_s(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+}
+
 struct xr_description *cli_measure(const struct settings *s, const char *const *select, size_t n_select,
                                    struct xr_outcome *outcome, int *exit)
 {
@@ -171,10 +180,14 @@ struct xr_description *cli_measure(const struct settings *s, const char *const *
 	struct xr_plan plan = cli_plan(s);
 	struct xr_session *session = NULL;
 	struct xr_description *d = NULL;
+	double start_s = now_s();
 	plan.select = select;
 	plan.n_select = n_select;
-	if (!xr_plan_check(&plan, &err) && !(s->json && cli_can_write(s->json, &err)) && (session = cli_open(s, &err)))
+	if (!xr_plan_check(&plan, &err) && !(s->json && cli_can_write(s->json, &err)) && (session = cli_open(s, &err))) {
+		if (plan.budget_s > 0) /* opening is part of what a person waits for */
+			plan.budget_s = fmax(plan.budget_s - (now_s() - start_s), 1e-3);
 		d = xr_session_measure(session, &plan, outcome, &err);
+	}
 	xr_session_free(session);
 	cli_progress_clear();
 	if (!d) {

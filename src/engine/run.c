@@ -129,14 +129,18 @@ void xr_run_cycle(struct xr_run *run, double reference_cycles)
 
 /* ---- progress ---------------------------------------------------------------------------------------------------- */
 
+double xr_run_truth(const struct xr_run *run)
+{
+	/* the estimates carry the weight of one second, so that the first quick step does not decide alone */
+	return (run->spent_done_s + 1) / (run->cost_done_s + 1);
+}
+
 double xr_run_remaining_s(const struct xr_run *run)
 {
 	double ahead_s = 0;
-	/* the estimates carry the weight of one second, so that the first quick step does not decide alone */
-	double truth = (run->spent_done_s + 1) / (run->cost_done_s + 1);
 	for (size_t i = run->index; i < run->order.n; i++)
 		ahead_s += run->order.step[i].micro->cost_s * (i == run->index ? 1 - run->step_fraction : 1);
-	return ahead_s * truth;
+	return ahead_s * xr_run_truth(run);
 }
 
 void xr_run_report(struct xr_run *run, const char *what, bool finished)

@@ -37,6 +37,7 @@ struct xr_run {
 
 double xr_now_s(void);
 void xr_run_report(struct xr_run *run, const char *what, bool finished);
+double xr_run_truth(const struct xr_run *run);       /* time taken so far over time estimated for it */
 double xr_run_remaining_s(const struct xr_run *run); /* from the costs still to come, scaled by how true they were so far */
 
 #endif
