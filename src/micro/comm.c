@@ -437,7 +437,10 @@ static void put_nodes(struct comm *c)
 	const struct level *top = c->n_levels > 1 ? &c->level[1] : NULL;
 	const char *method = "blocks beyond all caches";
 	if (!top || top->bytes == ONE_LINE) {
-		xr_fact_count(d, "topology.numa_nodes", 1, "", 0.9, method);
+		/* groups that only lines show are chiplets or rings more often than nodes */
+		struct xr_fact *one = xr_fact_count(d, "topology.numa_nodes", 1, "", top ? 0.6 : 0.9, method);
+		if (top)
+			xr_fact_note(one, "lines travel slower between %d groups, large blocks do not", top->n_groups);
 		return;
 	}
 	double near = 0, far = 0;

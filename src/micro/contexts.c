@@ -10,6 +10,8 @@
  * Algorithm: y(M) = wall(M) / wall(1), both read interleaved, the best of a few windows that span many time slots. M
  * doubles until y jumps by a quarter over the last flat value (clocks that drop with the load bend the flat part by
  * less than that from one doubling to the next), then the step is bisected: log n windows instead of the paper's 2 n.
+ * M ends at the number of CPUs, for a thread needs one; twice as many only prove that waiting would have been seen (one
+ * thread more than CPUs need not show it: a fair scheduler spreads the delay over all).
  * The paper's rule, the first increment above the mean increment, fires on flat noisy data and is not used. At the
  * end both sides of the step are asked once more.
  *
@@ -85,19 +87,24 @@ static int ask(struct contexts *c, const int *members, int n, double *y)
 	return 0;
 }
 
-/* Doubling, then bisection. *contexts: 0 when no step was seen. */
+/* A thread needs a CPU, so there are at most as many contexts as CPUs; whether fewer, doubling and bisection tell.
+ * *contexts: 0 when even twice as many threads as CPUs see no delay, which no clock should say. */
 static int find(struct contexts *c, int logical, int *contexts)
 {
-	int members[16], n = 0;
-	double y[16], flat = 1;
+	int members[20], n = 0;
+	double y[20], flat = 1;
 	*contexts = 0;
-	for (int m = 2; m < 2 * logical && n < 15; m *= 2)
+	for (int m = 2; m < logical && n < 18; m *= 2)
 		members[n++] = m;
+	if (logical > 1)
+		members[n++] = logical;
 	members[n++] = 2 * logical;
 	if (ask(c, members, n, y))
 		return -1;
+	if (y[n - 1] < jump)
+		return 0;
 	int lo = 1, hi = 0;
-	for (int i = 0; i < n && !hi; i++) {
+	for (int i = 0; i < n - 1 && !hi; i++) {
 		if (y[i] >= jump * flat) {
 			hi = members[i];
 		} else if (y[i] > 0) {
@@ -114,7 +121,7 @@ static int find(struct contexts *c, int logical, int *contexts)
 		else
 			lo = mid;
 	}
-	*contexts = hi ? lo : 0;
+	*contexts = lo;
 	return 0;
 }
 
@@ -148,9 +155,9 @@ static int ask_hardware(struct contexts *c, double *slowdown)
 }
 
 /* Both sides of the step again: still flat, still delayed? */
-static int confirm(struct contexts *c, int found, bool *confirmed)
+static int confirm(struct contexts *c, int found, int logical, bool *confirmed)
 {
-	const int members[2] = {found, found + 1};
+	const int members[2] = {found, found < logical ? found + 1 : 2 * logical};
 	double y[2];
 	if (ask(c, members, 2, y))
 		return -1;
@@ -227,6 +234,7 @@ static int run_contexts(struct xr_run *run)
 		{"threads.contexts.mem", {walk}, 1},
 	};
 	enum { N = sizeof classes / sizeof *classes };
+	int logical = xr_run_info(run)->n_cpus;
 	for (int i = 0; i < N; i++) {
 		struct contexts c = {.run = run, .window_ns = xr_run_quick(run) ? 3e7 : 6e7};
 		bool have, confirmed = false;
@@ -241,7 +249,7 @@ static int run_contexts(struct xr_run *run)
 			xr_fact_none(xr_run_description(run), classes[i].id, XR_UNSUPPORTED, "this machine has no such operation");
 			continue;
 		}
-		if (find(&c, xr_run_info(run)->n_cpus, &found) || (found && confirm(&c, found, &confirmed)) ||
+		if (find(&c, logical, &found) || (found && confirm(&c, found, logical, &confirmed)) ||
 		    ask_hardware(&c, &slowdown))
 			return -1;
 		put(&c, classes[i].id, found, doubt(&c, found, confirmed, slowdown));

@@ -28,7 +28,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { WITNESSES_MAX = 6, CPUS_MAX = 4096, ASKS = 6, BATCH = 8, TYPE_READS = 4, CHASE_ID = 7000 };
+enum { WITNESSES_MAX = 7, CPUS_MAX = 4096, ASKS = 6, BATCH = 8, TYPE_READS = 4, CHASE_ID = 7000 };
 
 static const double units_shared = 1.5, units_apart = 1.3; /* slowdown of a saturated stream: 2 when shared */
 static const double cache_shared = 1.3, cache_apart = 1.15; /* of a walk that no longer fits */
@@ -373,7 +373,7 @@ static int make_witnesses(struct threads *t, bool *have_walk)
 	static const struct {
 		enum xr_op op;
 		enum xr_type type;
-	} candidates[] = {{XR_ADD, XR_I64}, {XR_MUL, XR_I64}, {XR_ADD, XR_F64}, {XR_DIV, XR_I64}, {XR_DIV, XR_F64}};
+	} candidates[] = {{XR_ADD, XR_I64}, {XR_MUL, XR_I64}, {XR_ADD, XR_F64}, {XR_DIV, XR_I64}, {XR_DIV, XR_F64}, {XR_LOAD, XR_I64}};
 	enum { N = sizeof candidates / sizeof *candidates };
 	struct xr_spec spec[N];
 	struct xr_reading r[N];
