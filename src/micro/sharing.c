@@ -34,6 +34,7 @@ struct sharing {
 	double capacity;
 	const int *cpu;        /* one per core, the victim first, the others in order of distance from it */
 	int n;
+	bool cores_known;      /* else every CPU speaks for itself */
 	double sample_ns;
 	struct xr_spec victim, attacker;
 	bool shaky;            /* some answer needed more than one look */
@@ -185,7 +186,9 @@ static int measure_level(struct sharing *s)
 		return 0;
 	}
 	struct xr_fact *fact = xr_fact_count(d, id, sharers, "cores", s->shaky ? 0.8 : 0.95, "a walk disturbed by another core's");
-	if (s->shaky)
+	if (!s->cores_known && sharers > 1)
+		xr_fact_doubt(fact, "counts CPUs: which of them are one core is not known");
+	else if (s->shaky)
 		xr_fact_note(fact, "some answers needed a second look: somebody else uses this level too");
 	return sharers > 1 ? busy_capacity(s, sharers) : 0;
 }
@@ -242,6 +245,7 @@ static void choose_cores(struct sharing *s)
 		cpu[i] = order[i].cpu;
 	s->cpu = cpu;
 	s->n = n;
+	s->cores_known = known;
 }
 
 static int run_sharing(struct xr_run *run)

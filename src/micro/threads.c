@@ -345,8 +345,8 @@ static int put_types(struct threads *t)
 
 /* ---- the micro-benchmark ----------------------------------------------------------------------------------------- */
 
-/* Steps of 64 bytes over the largest footprint that is as fast as a tiny one, three quarters of it: fits once, not
- * twice. The cache facts are not needed for that. */
+/* Steps of 64 bytes over the largest footprint that is as fast as a tiny one: fits once, not twice, since the sizes tried
+ * are less than a factor of two apart. The cache facts are not needed for that. */
 static int make_walk(struct threads *t, struct xr_spec *walk, bool *have)
 {
 	static const int kib[] = {2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512};
@@ -362,8 +362,7 @@ static int make_walk(struct threads *t, struct xr_spec *walk, bool *have)
 		fits = i;
 	*have = fits >= 0 && fits < N - 1;
 	if (*have)
-		*walk = xr_spec_walkabout(xr_run_arena(t->run), CHASE_ID, (uint64_t)kib[fits] * 768 / 64 * 64, 64, XR_READ,
-		                          XR_ANY);
+		*walk = spec[fits];
 	return 0;
 }
 
