@@ -25,9 +25,8 @@
 #include "stat/stat.h"
 
 #include <math.h>
-#include <string.h>
 
-enum { WALK_ID = 7900, WALK_BYTES = 4096, ASKED_MAX = 64, VICTIMS = 4 };
+enum { WALK_ID = 7900, WALK_BYTES = 4096, ASKED_MAX = 64, VICTIMS = 4, CHAINS = 4 };
 
 static const double jump = 1.25;      /* y above the flat part by this much: somebody waits */
 static const double lost_much = 0.10; /* share of time taken by others that makes the answer doubtful */
@@ -197,62 +196,70 @@ static void put(struct contexts *c, const char *id, int found, const char *why)
 		xr_fact_doubt(fact, "%s", why);
 }
 
-/* The first work of a class that this machine can do. */
-static int choose(struct xr_run *run, const struct xr_spec *spec, size_t n, struct xr_spec *work, bool *have)
+/* Divisions and multiplications in the proportion that keeps both units busy: a division a round, and as many
+ * multiplications as their chains get done in that time. Machines without a division multiply, or add. */
+static int choose_stream(struct xr_run *run, enum xr_type type, struct xr_spec *work, bool *have)
 {
-	struct xr_reading r[4];
-	struct xr_effort once = {.samples = 3, .samples_max = 3};
-	*have = false;
-	if (xr_run_time_with(run, &once, spec, n, r))
+	const struct xr_spec spec[] = {xr_spec_stream(XR_DIV, type, CHAINS), xr_spec_stream(XR_MUL, type, 1),
+	                               xr_spec_stream(XR_MUL, type, CHAINS), xr_spec_stream(XR_ADD, type, CHAINS)};
+	enum { DIV, MUL_ONE, MUL, ADD, N };
+	struct xr_reading r[N];
+	bool can[N];
+	struct xr_effort once = {.samples = 5, .samples_max = 5};
+	if (xr_run_time_with(run, &once, spec, N, r))
 		return -1;
-	for (size_t i = 0; i < n && !*have; i++)
-		if (r[i].status == XR_READ_OK && r[i].ns > 0) {
-			*work = spec[i];
-			*have = true;
-		}
+	for (int i = 0; i < N; i++)
+		can[i] = r[i].status == XR_READ_OK && r[i].cycles > 0;
+	*have = true;
+	if (can[DIV] && can[MUL_ONE]) {
+		double fit = round(CHAINS * r[DIV].cycles / r[MUL_ONE].cycles);
+		const struct xr_stream streams[2] = {{.op = XR_DIV, .type = type, .n = CHAINS, .share = 1},
+		                                     {.op = XR_MUL, .type = type, .n = CHAINS, .share = (int)fmin(fmax(fit, 1), 8)}};
+		*work = xr_spec_mix(streams, 2);
+	} else if (can[MUL] || can[ADD] || can[DIV]) {
+		*work = spec[can[MUL] ? MUL : (can[ADD] ? ADD : DIV)];
+	} else {
+		*have = false;
+	}
 	return 0;
 }
 
-static struct xr_spec mixed(enum xr_op a, enum xr_op b, enum xr_type type)
+static int measure(struct xr_run *run, const char *id, const struct xr_spec *work)
 {
-	const struct xr_stream streams[2] = {{.op = a, .type = type, .n = 2}, {.op = b, .type = type, .n = 4}};
-	return xr_spec_mix(streams, 2);
+	struct contexts c = {.run = run, .work = *work, .window_ns = xr_run_quick(run) ? 3e7 : 6e7};
+	int logical = xr_run_info(run)->n_cpus, found;
+	bool confirmed = false;
+	double slowdown;
+	if (find(&c, logical, &found) || (found && confirm(&c, found, logical, &confirmed)) || ask_hardware(&c, &slowdown))
+		return -1;
+	put(&c, id, found, doubt(&c, found, confirmed, slowdown));
+	return 0;
 }
 
 static int run_contexts(struct xr_run *run)
 {
-	const struct xr_spec walk = xr_spec_walkabout(xr_run_arena(run), WALK_ID, WALK_BYTES, 64, XR_READ, XR_ANY);
-	const struct {
-		const char *id;
-		struct xr_spec spec[3];
-		size_t n;
+	static const struct {
+		const char *id, *name;
+		enum xr_type type;
+		bool walks;
 	} classes[] = {
-		{"threads.contexts.int", {mixed(XR_DIV, XR_MUL, XR_I64), xr_spec_stream(XR_MUL, XR_I64, 6),
-		                          xr_spec_stream(XR_ADD, XR_I64, 6)}, 3},
-		{"threads.contexts.fp", {mixed(XR_DIV, XR_MUL, XR_F64), xr_spec_stream(XR_MUL, XR_F64, 6),
-		                         xr_spec_stream(XR_ADD, XR_F64, 6)}, 3},
-		{"threads.contexts.mem", {walk}, 1},
+		{"threads.contexts.int", "int", XR_I64, false},
+		{"threads.contexts.fp", "fp", XR_F64, false},
+		{"threads.contexts.mem", "mem", XR_I64, true},
 	};
 	enum { N = sizeof classes / sizeof *classes };
-	int logical = xr_run_info(run)->n_cpus;
 	for (int i = 0; i < N; i++) {
-		struct contexts c = {.run = run, .window_ns = xr_run_quick(run) ? 3e7 : 6e7};
-		bool have, confirmed = false;
-		int found;
-		double slowdown;
+		struct xr_spec work = xr_spec_walkabout(xr_run_arena(run), WALK_ID, WALK_BYTES, 64, XR_READ, XR_ANY);
+		bool have = true;
 		if (!xr_run_wants(run, classes[i].id))
 			continue;
-		xr_run_progress(run, (double)i / N, classes[i].id + strlen("threads.contexts."));
-		if (choose(run, classes[i].spec, classes[i].n, &c.work, &have))
+		xr_run_progress(run, (double)i / N, classes[i].name);
+		if (!classes[i].walks && choose_stream(run, classes[i].type, &work, &have))
 			return -1;
-		if (!have) {
+		if (!have)
 			xr_fact_none(xr_run_description(run), classes[i].id, XR_UNSUPPORTED, "this machine has no such operation");
-			continue;
-		}
-		if (find(&c, logical, &found) || (found && confirm(&c, found, logical, &confirmed)) ||
-		    ask_hardware(&c, &slowdown))
+		else if (measure(run, classes[i].id, &work))
 			return -1;
-		put(&c, classes[i].id, found, doubt(&c, found, confirmed, slowdown));
 	}
 	return 0;
 }
