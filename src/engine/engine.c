@@ -44,13 +44,20 @@ static const char *const kind_names[] = {
 	[XR_WALK] = "code placed at an address", [XR_TEAM] = "several threads",
 };
 
-static const char *why_unsupported(struct xr_run *run)
+/* Whatever else may be missing, a target without threads has no use for what needs them. */
+static const char *why_impossible(struct xr_run *run)
 {
 	const struct xr_micro *micro = run->step->micro;
 	const struct xr_target_info *info = xr_target_info(run->target);
 	for (unsigned kind = 0; kind < sizeof kind_names / sizeof *kind_names; kind++)
 		if (micro->kinds & ~info->kinds & (1u << kind))
 			return xr_arena_printf(&run->arena, "this target cannot time %s", kind_names[kind]);
+	return NULL;
+}
+
+static const char *why_unsupported(struct xr_run *run)
+{
+	const struct xr_micro *micro = run->step->micro;
 	return micro->supported ? micro->supported(run) : NULL;
 }
 
@@ -135,6 +142,9 @@ static void run_step(struct xr_run *run, uint64_t seed, const enum xr_end *ends)
 	if (run->plan->interrupt && *run->plan->interrupt) {
 		run->end = XR_END_INTERRUPTED;
 		explain(run, XR_FAILED, "interrupted before it was measured");
+	} else if ((reason = why_impossible(run))) {
+		run->end = XR_END_UNSUPPORTED;
+		explain(run, XR_UNSUPPORTED, reason);
 	} else if ((reason = why_blocked(run, ends))) {
 		run->end = XR_END_BLOCKED;
 		explain(run, XR_FAILED, reason);

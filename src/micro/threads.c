@@ -46,6 +46,7 @@ struct threads {
 	bool *shaky;                           /* readings of this CPU alone fell into two modes */
 	int *core;                             /* by CPU: the lowest CPU of its core; -1: not placed; -2: undecidable */
 	int victim;                            /* of the question that is being bisected */
+	int telling;                           /* the stream that siblings suffer most from; -1: no siblings seen yet */
 };
 
 /* What an attack did so far: the best reading of each witness alone and attacked. Neighbours only ever add time, and
@@ -59,14 +60,17 @@ static double slowdown(const struct effect *e, int witness)
 	return e->alone[witness] > 0 ? e->attacked[witness] / e->alone[witness] : 0;
 }
 
-static enum xr_verdict judge(const struct threads *t, const struct effect *e)
+/* By the witnesses that were asked. Streams that do not suffer are enough for a no; a yes takes the walk as well. */
+static enum xr_verdict judge(const struct threads *t, const struct effect *e, unsigned witnesses)
 {
-	double units = 0, walk = slowdown(e, t->n_witnesses - 1);
-	for (int k = 0; k < t->n_witnesses - 1; k++)
+	int walk = t->n_witnesses - 1;
+	double units = 0;
+	for (int k = 0; k < walk; k++)
 		units = fmax(units, slowdown(e, k));
-	if (units >= units_shared && walk >= cache_shared)
+	bool walked = witnesses & (1u << walk);
+	if (units >= units_shared && walked && slowdown(e, walk) >= cache_shared)
 		return XR_YES;
-	if (units > 0 && walk > 0 && units < units_apart && walk < cache_apart)
+	if (units > 0 && units < units_apart && (!walked || (slowdown(e, walk) > 0 && slowdown(e, walk) < cache_apart)))
 		return XR_NO;
 	return XR_UNDECIDED;
 }
@@ -77,7 +81,13 @@ struct question {
 	int victim;
 	const int *attacker;
 	int n_attackers;
+	unsigned witnesses;  /* bit per witness; 0: all */
 };
+
+static unsigned asked(const struct threads *t, const struct question *q)
+{
+	return q->witnesses ? q->witnesses : (1u << t->n_witnesses) - 1;
+}
 
 static struct xr_spec attack(struct threads *t, const struct question *q, int n_attackers, int witness)
 {
@@ -108,20 +118,24 @@ static void note_alone(struct threads *t, int cpu, int witness, const struct xr_
 static int ask(struct threads *t, const struct question *q, int n, struct effect *out)
 {
 	struct xr_arena *arena = xr_run_arena(t->run);
-	int w = t->n_witnesses;
-	struct xr_spec *spec = xr_arena_array(arena, struct xr_spec, 2 * n * w);
-	struct xr_reading *r = xr_arena_array(arena, struct xr_reading, 2 * n * w);
+	struct xr_spec *spec = xr_arena_array(arena, struct xr_spec, 2 * n * t->n_witnesses);
+	struct xr_reading *r = xr_arena_array(arena, struct xr_reading, 2 * n * t->n_witnesses);
+	size_t n_specs = 0, next = 0;
 	for (int i = 0; i < n; i++)
-		for (int k = 0; k < w; k++) {
-			spec[2 * (i * w + k)] = attack(t, &q[i], 0, k);
-			spec[2 * (i * w + k) + 1] = attack(t, &q[i], q[i].n_attackers, k);
+		for (int k = 0; k < t->n_witnesses; k++) {
+			if (!(asked(t, &q[i]) & (1u << k)))
+				continue;
+			spec[n_specs++] = attack(t, &q[i], 0, k);
+			spec[n_specs++] = attack(t, &q[i], q[i].n_attackers, k);
 		}
 	struct xr_effort effort = {.samples = 7, .samples_max = xr_run_quick(t->run) ? 7 : 14};
-	if (xr_run_time_with(t->run, &effort, spec, (size_t)(2 * n * w), r))
+	if (xr_run_time_with(t->run, &effort, spec, n_specs, r))
 		return -1;
 	for (int i = 0; i < n; i++)
-		for (int k = 0; k < w; k++) {
-			const struct xr_reading *alone = &r[2 * (i * w + k)], *attacked = alone + 1;
+		for (int k = 0; k < t->n_witnesses; k++) {
+			if (!(asked(t, &q[i]) & (1u << k)))
+				continue;
+			const struct xr_reading *alone = &r[next++], *attacked = &r[next++];
 			if (alone->status != XR_READ_OK || attacked->status != XR_READ_OK || alone->cycles <= 0)
 				continue;
 			better(&out[i].alone[k], alone->cycles);
@@ -129,6 +143,15 @@ static int ask(struct threads *t, const struct question *q, int n, struct effect
 			note_alone(t, q[i].victim, k, alone);
 		}
 	return 0;
+}
+
+static int most_telling(const struct threads *t, const struct effect *e)
+{
+	int best = 0;
+	for (int k = 1; k < t->n_witnesses - 1; k++)
+		if (slowdown(e, k) > slowdown(e, best))
+			best = k;
+	return best;
 }
 
 /* One question: decided when two looks in a row give the same verdict over all that was seen so far. */
@@ -139,9 +162,12 @@ static int ask_surely(struct threads *t, const struct question *q, enum xr_verdi
 	for (int i = 0; i < ASKS; i++) {
 		if (ask(t, q, 1, &e))
 			return -1;
-		*verdict = judge(t, &e);
-		if (*verdict != XR_UNDECIDED && *verdict == last)
+		*verdict = judge(t, &e, asked(t, q));
+		if (*verdict != XR_UNDECIDED && *verdict == last) {
+			if (*verdict == XR_YES)
+				t->telling = most_telling(t, &e);
 			return 0;
+		}
 		last = *verdict;
 	}
 	*verdict = XR_UNDECIDED;
@@ -151,7 +177,7 @@ static int ask_surely(struct threads *t, const struct question *q, enum xr_verdi
 static int ask_victim(void *self, const int *item, int n, enum xr_verdict *verdict)
 {
 	struct threads *t = self;
-	struct question q = {t->victim, item, n};
+	struct question q = {t->victim, item, n, 0};
 	return ask_surely(t, &q, verdict);
 }
 
@@ -208,6 +234,8 @@ static int guess_siblings(const struct threads *t, int first, int victim, int *o
 static int place_by_guess(struct threads *t, int first)
 {
 	struct xr_arena *arena = xr_run_arena(t->run);
+	/* no siblings, so any stream might tell; else the one that does */
+	unsigned walk = 1u << (t->n_witnesses - 1), telling = t->telling < 0 ? walk - 1 : 1u << t->telling;
 	for (int next = 0; next < t->n;) {
 		struct question q[2 * BATCH];
 		struct effect e[2 * BATCH] = {0};
@@ -223,16 +251,16 @@ static int place_by_guess(struct threads *t, int first)
 			for (int i = 0; i < t->n; i++)
 				if (t->core[i] == -1 && taken[i] != n_victims + 1)
 					rest[n_rest++] = i;
-			q[2 * n_victims] = (struct question){next, guess, n_guess};
-			q[2 * n_victims + 1] = (struct question){next, rest, n_rest};
+			q[2 * n_victims] = (struct question){next, guess, n_guess, telling | walk};
+			q[2 * n_victims + 1] = (struct question){next, rest, n_rest, telling};
 			victim[n_victims++] = next;
 		}
 		if (n_victims && ask(t, q, 2 * n_victims, e))
 			return -1;
 		for (int v = 0; v < n_victims; v++) {
 			const struct question *with = &q[2 * v], *without = with + 1;
-			bool fits = (!with->n_attackers || judge(t, &e[2 * v]) == XR_YES) &&
-			            (!without->n_attackers || judge(t, &e[2 * v + 1]) == XR_NO);
+			bool fits = (!with->n_attackers || judge(t, &e[2 * v], with->witnesses) == XR_YES) &&
+			            (!without->n_attackers || judge(t, &e[2 * v + 1], without->witnesses) == XR_NO);
 			if (!fits)
 				continue;
 			t->core[victim[v]] = victim[v];
@@ -289,7 +317,7 @@ static int read_alone(struct threads *t)
 	struct effect e[BATCH] = {0};
 	struct question q[BATCH];
 	for (int i = 0, n = 0; i < t->n; i++) {
-		q[n++] = (struct question){i, NULL, 0};
+		q[n++] = (struct question){i, NULL, 0, 0};
 		if (n == BATCH || i == t->n - 1) {
 			if (ask(t, q, n, e))
 				return -1;
@@ -453,7 +481,7 @@ static int run_threads(struct xr_run *run)
 {
 	const struct xr_target_info *info = xr_run_info(run);
 	struct xr_arena *arena = xr_run_arena(run);
-	struct threads t = {.run = run, .cpu = info->cpu_ids, .n = info->n_cpus < CPUS_MAX ? info->n_cpus : CPUS_MAX};
+	struct threads t = {.run = run, .cpu = info->cpu_ids, .n = info->n_cpus < CPUS_MAX ? info->n_cpus : CPUS_MAX, .telling = -1};
 	bool have_walk = false;
 
 	put_logical(run);
