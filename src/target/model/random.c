@@ -1,0 +1,350 @@
+/* Random machines, by seed.
+ *
+ * Realistic: a template of a known core with one or two fields moved. Uniform: every field drawn from its legal range, as
+ * long as the machine makes sense as a whole (levels grow outwards, latencies too). Adversarial: a realistic machine with
+ * one trap that broke a published method: a direct-mapped first level, ways of the outer level smaller than the inner
+ * one, a TLB that reaches less far than the first cache, random replacement, a clock of a microsecond, and so on.
+ */
+#include "target/model/machine.h"
+
+#include "util/rng.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define PICK(rng, array) ((array)[xr_rng_below((rng), COUNT(array))])
+
+static uint64_t between(struct xr_rng *rng, uint64_t lo, uint64_t hi)
+{
+	return lo + xr_rng_below(rng, hi - lo + 1);
+}
+
+static bool chance(struct xr_rng *rng, double p)
+{
+	return xr_rng_unit(rng) < p;
+}
+
+/* ---- pieces ---- */
+
+static void set_op(struct xr_machine *m, enum xr_op op, int class, double latency, double busy, const char *unit)
+{
+	struct xr_machine_op *o = &m->class_op[op][class];
+	*o = (struct xr_machine_op){.there = true, .latency = latency, .busy = busy};
+	snprintf(o->unit_name, sizeof o->unit_name, "%s", unit);
+}
+
+static void set_units(struct xr_machine *m, int alu, int mul, int fp, int div, int mem)
+{
+	static const char *const names[] = {"alu", "mul", "fp", "div", "mem"};
+	const int counts[] = {alu, mul, fp, div, mem};
+	m->n_units = 5;
+	for (int i = 0; i < 5; i++) {
+		snprintf(m->unit[i].name, sizeof m->unit[i].name, "%s", names[i]);
+		m->unit[i].count = counts[i];
+	}
+}
+
+static void add_cache(struct xr_machine *m, const char *name, int holds, uint64_t sets, uint64_t ways, uint64_t line,
+                      double latency, int policy, int index)
+{
+	struct xr_machine_cache *c = &m->cache[m->n_caches++];
+	*c = (struct xr_machine_cache){.holds = holds, .capacity = sets * ways * line, .line_bytes = line, .ways = ways,
+	                               .latency = latency, .policy = policy, .index = index, .write_allocate = 1,
+	                               .write_back = 1, .shared_by = 1};
+	snprintf(c->name, sizeof c->name, "%s", name);
+}
+
+static void add_tlb(struct xr_machine *m, const char *name, int holds, uint64_t entries, uint64_t ways, double penalty)
+{
+	struct xr_machine_tlb *t = &m->tlb[m->n_tlbs++];
+	*t = (struct xr_machine_tlb){.holds = holds, .entries = entries, .ways = ways, .penalty = penalty, .policy = XR_LRU};
+	snprintf(t->name, sizeof t->name, "%s", name);
+}
+
+/* ---- templates: latency of add/mul/fadd/fmul/fma, geometry of caches and TLBs as published ---- */
+
+struct template {
+	double mhz;
+	int width, alu, mul, fp, mem, registers_int, registers_fp, vector, vector_bytes;
+	double imul, fadd, fmul, fma; /* fma 0: none */
+	uint64_t l1_sets, l1_ways, line;
+	double l1_latency;
+	uint64_t l1i_sets, l1i_ways;
+	uint64_t l2_sets, l2_ways;
+	double l2_latency;
+	uint64_t l3_sets, l3_ways; /* 0: no third level */
+	double l3_latency, memory;
+	uint64_t d1, d1_ways, d2, d2_ways, i1, i1_ways; /* ways 0: full */
+	double d1_penalty, walk;
+	double mispredict;
+};
+
+static const struct template templates[] = {
+	/* like Ice Lake-SP */
+	{3500, 5, 4, 1, 2, 2, 14, 16, 32, 64, 3, 4, 4, 4, 64, 12, 64, 5, 64, 8, 1024, 20, 14, 8192, 12, 70, 280, 64, 4, 2048, 16,
+         128, 8, 7, 40, 17},
+	/* like Sapphire Rapids */
+	{3200, 6, 5, 1, 2, 3, 14, 16, 32, 64, 3, 3, 4, 4, 64, 12, 64, 5, 64, 8, 2048, 16, 15, 16384, 15, 75, 320, 96, 6, 2048, 16,
+         256, 8, 7, 40, 18},
+	/* like Zen 3 */
+	{3600, 6, 4, 1, 2, 3, 14, 16, 16, 32, 3, 3, 3, 4, 64, 8, 64, 4, 64, 8, 1024, 8, 12, 32768, 16, 46, 250, 64, 0, 2048, 8, 64,
+         0, 8, 36, 14},
+	/* like Zen 4 */
+	{4500, 6, 4, 1, 2, 3, 14, 16, 32, 32, 3, 3, 3, 4, 64, 8, 64, 4, 64, 8, 2048, 8, 14, 32768, 16, 50, 300, 72, 0, 3072, 12, 64,
+         0, 8, 36, 14},
+	/* like Neoverse N1 */
+	{2600, 4, 3, 1, 2, 2, 28, 32, 32, 16, 2, 2, 3, 4, 256, 4, 64, 4, 256, 4, 2048, 8, 11, 0, 0, 0, 230, 48, 0, 1280, 5, 48, 0, 5,
+         30, 11},
+	/* like a small in-order core */
+	{1000, 2, 2, 1, 1, 1, 28, 32, 0, 16, 3, 4, 4, 0, 128, 4, 64, 3, 256, 2, 512, 8, 12, 0, 0, 0, 110, 32, 0, 512, 4, 16, 0, 6, 30, 8},
+	/* like P6 */
+	{1000, 3, 2, 1, 1, 1, 6, 8, 0, 16, 4, 3, 5, 0, 128, 4, 32, 3, 128, 4, 2048, 4, 12, 0, 0, 0, 120, 64, 4, 0, 0, 32, 4, 20, 0, 12},
+	/* like a PowerPC of the 2000s */
+	{1800, 4, 2, 1, 2, 2, 28, 32, 32, 16, 5, 6, 6, 6, 128, 2, 128, 3, 512, 1, 512, 8, 13, 0, 0, 0, 220, 128, 4, 1024, 4, 128, 4, 12,
+         60, 16},
+};
+
+static void set_costs(struct xr_machine *m, const struct template *t)
+{
+	static const enum xr_op simple[] = {XR_ADD, XR_SUB, XR_AND, XR_OR, XR_XOR, XR_SHL, XR_SHR, XR_MIN};
+	for (size_t i = 0; i < COUNT(simple); i++)
+		set_op(m, simple[i], XR_CLASS_INT, 1, 1, "alu");
+	set_op(m, XR_MUL, XR_CLASS_INT, t->imul, 1, "mul");
+	set_op(m, XR_DIV, XR_CLASS_INT, 12, 6, "div");
+	set_op(m, XR_MOD, XR_CLASS_INT, 14, 6, "div");
+	set_op(m, XR_ADD, XR_CLASS_FP, t->fadd, 1, "fp");
+	set_op(m, XR_SUB, XR_CLASS_FP, t->fadd, 1, "fp");
+	set_op(m, XR_MUL, XR_CLASS_FP, t->fmul, 1, "fp");
+	set_op(m, XR_DIV, XR_CLASS_FP, 13, 4, "div");
+	set_op(m, XR_SQRT, XR_CLASS_FP, 18, 6, "div");
+	if (t->fma > 0) {
+		set_op(m, XR_FMA, XR_CLASS_FP, t->fma, 1, "fp");
+		m->fma_said[XR_F32] = m->fma_said[XR_F64] = m->fma[XR_F32] = m->fma[XR_F64] = 1;
+	}
+}
+
+static void from_template(struct xr_machine *m, const struct template *t, struct xr_rng *rng)
+{
+	static const int inner[] = {XR_LRU, XR_PLRU, XR_PLRU, XR_NRU};
+	static const int outer[] = {XR_LRU, XR_PLRU, XR_NRU, XR_SRRIP, XR_SRRIP};
+	m->mhz = t->mhz;
+	m->width = t->width;
+	set_units(m, t->alu, t->mul, t->fp, 1, t->mem);
+	m->registers_int = t->registers_int;
+	m->registers_fp = t->registers_fp;
+	m->registers_vector = t->vector;
+	m->vector_bytes = t->vector_bytes;
+	set_costs(m, t);
+	add_cache(m, "l1d", XR_HOLDS_DATA, t->l1_sets, t->l1_ways, t->line, t->l1_latency, PICK(rng, inner), XR_VIRTUAL);
+	add_cache(m, "l1i", XR_HOLDS_CODE, t->l1i_sets, t->l1i_ways, t->line, t->l1_latency, PICK(rng, inner), XR_VIRTUAL);
+	add_cache(m, "l2", XR_HOLDS_BOTH, t->l2_sets, t->l2_ways, t->line, t->l2_latency, PICK(rng, outer), XR_PHYSICAL);
+	if (t->l3_sets) {
+		add_cache(m, "l3", XR_HOLDS_BOTH, t->l3_sets, t->l3_ways, t->line, t->l3_latency, PICK(rng, outer), XR_PHYSICAL);
+		m->cache[m->n_caches - 1].shared_by = 4;
+		m->cache[m->n_caches - 1].hash = 1;
+	}
+	m->memory_latency = t->memory;
+	add_tlb(m, "d1", XR_HOLDS_DATA, t->d1, t->d1_ways, t->d1_penalty);
+	if (t->d2)
+		add_tlb(m, "d2", XR_HOLDS_BOTH, t->d2, t->d2_ways, t->walk);
+	add_tlb(m, "i1", XR_HOLDS_CODE, t->i1, t->i1_ways, t->d1_penalty);
+	m->mispredict = t->mispredict;
+	m->prefetch_adjacent = chance(rng, 0.5);
+	m->prefetch_stride = chance(rng, 0.7);
+	m->prefetch_stream = chance(rng, 0.7);
+	m->cores = t->l3_sets ? 4 : 2;
+	m->smt = t->width >= 4 && chance(rng, 0.5) ? 2 : 1;
+	snprintf(m->shared_names, sizeof m->shared_names, "alu fp mul div mem");
+}
+
+/* Moves one field of a realistic machine. */
+static void perturb(struct xr_machine *m, struct xr_rng *rng)
+{
+	static const uint64_t odd_ways[] = {3, 5, 6, 8, 10, 11, 12, 15, 16, 20, 24};
+	static const double timeslices[] = {1, 3, 4, 6, 10, 100};
+	struct xr_machine_cache *l1 = &m->cache[0], *l2 = &m->cache[2];
+	uint64_t sets;
+	switch (between(rng, 0, 9)) {
+	case 0:
+		sets = xr_machine_sets(l1);
+		l1->ways = PICK(rng, odd_ways);
+		l1->capacity = sets * l1->ways * l1->line_bytes;
+		break;
+	case 1:
+		sets = xr_machine_sets(l2);
+		l2->ways = PICK(rng, odd_ways);
+		l2->capacity = sets * l2->ways * l2->line_bytes;
+		break;
+	case 2:
+		l1->latency = (double)between(rng, 2, 6);
+		break;
+	case 3:
+		l2->latency = (double)between(rng, 10, 25);
+		break;
+	case 4:
+		m->memory_latency = (double)between(rng, 150, 400);
+		break;
+	case 5:
+		m->registers_int = (int)between(rng, 5, 30);
+		break;
+	case 6:
+		m->unit[0].count = (int)between(rng, 1, (uint64_t)m->width);
+		break;
+	case 7:
+		m->timeslice_ms = PICK(rng, timeslices);
+		break;
+	case 8:
+		m->mhz = (double)between(rng, 600, 5200);
+		break;
+	default:
+		m->tlb[0].entries = (uint64_t)16 << between(rng, 0, 3);
+		m->tlb[0].ways = (uint64_t)1 << between(rng, 1, 4);
+		break;
+	}
+	if (l2->capacity < l1->capacity * 2) {
+		l2->capacity = xr_machine_ways(l2) * l2->line_bytes * xr_machine_sets(l1) * 4;
+	}
+}
+
+/* ---- uniform ---- */
+
+static void uniform(struct xr_machine *m, struct xr_rng *rng)
+{
+	static const uint64_t lines[] = {16, 32, 64, 64, 128};
+	static const uint64_t ways[] = {1, 2, 3, 4, 4, 5, 6, 8, 8, 10, 11, 12, 15, 16, 20, 24};
+	struct template t = templates[between(rng, 0, COUNT(templates) - 1)];
+	t.mhz = (double)between(rng, 300, 5500);
+	t.width = (int)between(rng, 1, 6);
+	t.alu = (int)between(rng, 1, (uint64_t)t.width);
+	t.fp = (int)between(rng, 1, t.width > 2 ? 2 : 1);
+	t.mem = (int)between(rng, 1, t.width > 2 ? 3 : 1);
+	t.imul = (double)between(rng, 2, 7);
+	t.fadd = (double)between(rng, 2, 8);
+	t.fmul = (double)between(rng, 2, 8);
+	t.fma = chance(rng, 0.5) ? t.fmul + (double)between(rng, 0, 1) : 0;
+	t.registers_int = (int)between(rng, 5, 31);
+	t.registers_fp = (int)between(rng, 6, 32);
+	t.line = PICK(rng, lines);
+	t.l1_ways = PICK(rng, ways);
+	t.l1_sets = (uint64_t)1 << between(rng, 4, 8);
+	while (t.l1_sets * t.l1_ways * t.line < 4096)
+		t.l1_sets *= 2;
+	while (t.l1_sets * t.line > 16384)
+		t.l1_sets /= 2; /* a way not much larger than a page */
+	t.l1_latency = (double)between(rng, 2, 6);
+	t.l1i_ways = (uint64_t)1 << between(rng, 0, 4);
+	t.l1i_sets = (uint64_t)8192 << between(rng, 0, 3);
+	t.l1i_sets /= t.l1i_ways * t.line;
+	t.l2_ways = PICK(rng, ways);
+	uint64_t l2 = t.l1_sets * t.l1_ways * t.line * between(rng, 4, 20);
+	t.l2_sets = 16;
+	while (t.l2_sets * t.l2_ways * t.line < l2)
+		t.l2_sets *= 2;
+	t.l2_latency = t.l1_latency * 2 + (double)between(rng, 4, 15);
+	t.l3_sets = 0;
+	t.memory = t.l2_latency * 4 + (double)between(rng, 40, 250);
+	t.d1 = (uint64_t)16 << between(rng, 0, 3);
+	t.d1_ways = chance(rng, 0.3) ? 0 : (uint64_t)1 << between(rng, 1, 3);
+	t.d1_penalty = (double)between(rng, 4, 20);
+	t.d2 = chance(rng, 0.6) ? t.d1 * ((uint64_t)4 << between(rng, 0, 3)) : 0;
+	t.d2_ways = (uint64_t)4 << between(rng, 0, 2);
+	t.walk = (double)between(rng, 20, 60);
+	t.i1 = (uint64_t)16 << between(rng, 0, 3);
+	t.i1_ways = (uint64_t)1 << between(rng, 1, 3);
+	t.mispredict = (double)between(rng, 5, 25);
+	from_template(m, &t, rng);
+}
+
+/* ---- adversarial ---- */
+
+static void trap(struct xr_machine *m, struct xr_rng *rng)
+{
+	struct xr_machine_cache *l1 = &m->cache[0], *l2 = &m->cache[2];
+	switch (between(rng, 0, 9)) {
+	case 0: /* direct-mapped first level */
+		l1->ways = 1;
+		l1->capacity = 16384;
+		break;
+	case 1: /* fully associative first level */
+		l1->ways = 0;
+		l1->capacity = 64 * l1->line_bytes;
+		break;
+	case 2: /* random replacement */
+		l1->policy = l2->policy = XR_RANDOM;
+		break;
+	case 3: /* the first level outlasts a way of the second */
+		l1->ways = 16;
+		l1->capacity = 64 * 16 * l1->line_bytes;
+		l2->ways = 24;
+		l2->capacity = 256 * 24 * l2->line_bytes;
+		break;
+	case 4: /* TLB that reaches less far than the first level */
+		m->tlb[0].entries = 8;
+		m->tlb[0].ways = 0;
+		break;
+	case 5: /* a clock of a microsecond */
+		m->timer_ns = 1000;
+		break;
+	case 6: /* exclusive second level */
+		l2->inclusion = XR_EXCLUSIVE;
+		break;
+	case 7: /* all prefetchers */
+		m->prefetch_adjacent = m->prefetch_stride = m->prefetch_stream = 1;
+		break;
+	case 8: /* no TLB */
+		m->n_tlbs = 0;
+		break;
+	default: /* an inclusive second level of few ways */
+		l2->inclusion = XR_INCLUSIVE;
+		l2->ways = 4;
+		l2->capacity = 4 * l2->line_bytes * 4096;
+		break;
+	}
+}
+
+void xr_machine_set_noise(struct xr_machine *m, uint64_t seed, enum xr_noise noise)
+{
+	struct xr_rng rng = {seed * 77 + 5};
+	m->jitter = m->interrupts_hz = m->interrupt_us = m->drift = m->preempt_hz = m->step = m->ramp = m->low = 0;
+	if (noise == XR_QUIET)
+		return;
+	bool hostile = noise == XR_HOSTILE;
+	m->jitter = hostile ? 0.02 : 0.01;
+	m->interrupts_hz = (double)between(&rng, hostile ? 1000 : 100, hostile ? 5000 : 1000);
+	m->interrupt_us = (double)between(&rng, 1, hostile ? 30 : 10);
+	m->drift = hostile ? 0.04 : 0.01;
+	if (hostile) {
+		m->preempt_hz = (double)between(&rng, 20, 100);
+		m->preempt_ms = 4;
+		m->step = 0.1;
+		m->step_ms = (double)between(&rng, 20, 300);
+		m->low = 0.002;
+	}
+}
+
+void xr_machine_random(struct xr_machine *m, uint64_t seed, enum xr_mix mix, enum xr_noise noise)
+{
+	struct xr_rng rng = {seed};
+	struct xr_error err;
+	uint64_t draw = between(&rng, 0, 9);
+	if (mix == XR_MIXED)
+		mix = draw < 6 ? XR_REALISTIC : draw < 9 ? XR_UNIFORM : XR_ADVERSARIAL;
+	for (int tries = 0;; tries++) {
+		xr_machine_init(m);
+		snprintf(m->name, sizeof m->name, "random-%llu", (unsigned long long)seed);
+		if (mix == XR_UNIFORM) {
+			uniform(m, &rng);
+		} else {
+			from_template(m, &templates[between(&rng, 0, COUNT(templates) - 1)], &rng);
+			for (uint64_t i = between(&rng, 0, 2); i > 0; i--)
+				perturb(m, &rng);
+			if (mix == XR_ADVERSARIAL)
+				trap(m, &rng);
+		}
+		m->memory_bytes = UINT64_C(2) << 30;
+		xr_machine_set_noise(m, seed, noise);
+		if (!xr_machine_check(m, m->name, &err) || tries > 100)
+			return;
+	}
+}

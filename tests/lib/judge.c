@@ -1,0 +1,84 @@
+#include "judge.h"
+
+#include "target/model/truth.h"
+#include "xray.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Relative and absolute error that a fact of this unit may have. Counts and sizes: none. */
+static void tolerance(const char *id, const char *unit, double *relative, double *absolute)
+{
+	*relative = *absolute = 0;
+	if (!strcmp(unit, "cycles")) {
+		*relative = 0.02;
+		*absolute = 0.1;
+	} else if (!strcmp(unit, "Hz")) {
+		*relative = 0.02;
+	} else if (!strcmp(unit, "ns")) {
+		*relative = 0.05;
+		*absolute = 1;
+	} else if (!strcmp(unit, "s")) {
+		*relative = 0.10;
+	} else if (!strcmp(unit, "B/s")) {
+		*relative = 0.25;
+	}
+	const char *last = strrchr(id, '.');
+	if (last && !strcmp(last, ".in_flight")) /* a quotient of two latencies, rounded */
+		*absolute = 0.5;
+}
+
+static bool same_number(const char *id, const char *unit, double found, double truth)
+{
+	double relative, absolute;
+	tolerance(id, unit, &relative, &absolute);
+	return fabs(found - truth) <= fmax(relative * fabs(truth), absolute) + 1e-9;
+}
+
+bool same_value(const char *id, const char *unit, const json_t *found, const json_t *truth)
+{
+	if (json_is_number(found) && json_is_number(truth))
+		return same_number(id, unit, json_number_value(found), json_number_value(truth));
+	return json_equal(found, truth);
+}
+
+enum verdict judge(const struct xr_machine *machine, const struct xr_fact *fact, bool *sure)
+{
+	json_t *truth = xr_model_truth(machine, fact->id);
+	enum verdict v = NO_TRUTH;
+	*sure = fact->status == XR_OK && fact->confidence >= 0.9;
+	if (truth) {
+		if (fact->status == XR_OK && fact->value)
+			v = same_value(fact->id, fact->unit ? fact->unit : "", fact->value, truth) ? RIGHT : WRONG;
+		else
+			v = MISSED;
+	}
+	json_decref(truth);
+	return v;
+}
+
+struct xr_description *measure_machine(const struct xr_machine *machine, const char *const *select, size_t n_select,
+                                       uint64_t seed, struct xr_error *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	char path[4096];
+	snprintf(path, sizeof path, "%s/machine.XXXXXX", tmp ? tmp : "/tmp");
+	int fd = mkstemp(path);
+	FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (!file) {
+		xr_fail(err, XR_EXIT_USE, "cannot write %s", path);
+		return NULL;
+	}
+	xr_machine_write(machine, file);
+	fclose(file);
+	struct xr_options options = {.target = path, .cpu = -1, .seed = seed};
+	struct xr_plan plan = {.select = select, .n_select = n_select};
+	struct xr_session *session = xr_session_open(&options, err);
+	struct xr_description *d = session ? xr_session_measure(session, &plan, NULL, err) : NULL;
+	xr_session_free(session);
+	unlink(path);
+	return d;
+}
