@@ -34,7 +34,7 @@ int cli_fail(const struct xr_error *err)
 
 int cli_finish_stdout(void)
 {
-	if (!fflush(stdout) && !ferror(stdout))
+	if ((!fflush(stdout) && !ferror(stdout)) || errno == EPIPE) /* a reader who has seen enough is no error */
 		return 0;
 	return cli_error(XR_EXIT_USE, "cannot write standard output: %s", strerror(errno ? errno : EIO));
 }
@@ -185,7 +185,7 @@ struct xr_description *cli_measure(const struct settings *s, const char *const *
 	plan.n_select = n_select;
 	if (!xr_plan_check(&plan, &err) && !(s->json && cli_can_write(s->json, &err)) && (session = cli_open(s, &err))) {
 		if (plan.budget_s > 0) /* opening is part of what a person waits for */
-			plan.budget_s = fmax(plan.budget_s - (now_s() - start_s), 1e-3);
+			plan.budget_s = fmax(plan.budget_s - (now_s() - start_s), 1e-9);
 		d = xr_session_measure(session, &plan, outcome, &err);
 	}
 	xr_session_free(session);

@@ -61,6 +61,7 @@ struct xr_verdict_counts xr_report_check(FILE *out, const struct xr_description 
 	struct xr_verdict_counts counts = {0};
 	struct xr_arena arena = {0};
 	struct xr_table table;
+	double sure = xr_sure_enough(d);
 	xr_table_init(&table, &arena, headings, 4);
 	for (size_t i = 0; i < xr_description_count(d); i++) {
 		const struct xr_fact *fact = xr_description_at(d, i);
@@ -69,7 +70,7 @@ struct xr_verdict_counts xr_report_check(FILE *out, const struct xr_description 
 		if (!fact->claimed && !all)
 			continue;
 		size_t row = xr_table_add(&table, fact->id);
-		const char *measured = xr_fact_words(&arena, fact);
+		const char *measured = xr_fact_words(&arena, fact, sure);
 		xr_table_set(&table, row, 1, *measured ? measured : "-");
 		xr_table_set(&table, row, 2, fact->claimed ? xr_value_words(&arena, fact->claimed, fact->unit) : "-");
 		xr_table_set(&table, row, 3,

@@ -23,7 +23,7 @@ static enum xr_agreement compare(const struct pair *pair)
 
 static const char *words_of(struct xr_arena *arena, const struct xr_fact *fact)
 {
-	const char *words = fact ? xr_fact_words(arena, fact) : "";
+	const char *words = fact ? xr_fact_words(arena, fact, 0) : "";
 	return *words ? words : fact ? xr_status_names[fact->status] : "-";
 }
 

@@ -17,6 +17,7 @@ struct page {
 	const struct xr_style *style;
 	struct xr_arena *arena;
 	bool verbose;
+	double sure;              /* see xr_sure_enough() */
 	bool *taken; /* by place in the description: shown, or not to be shown */
 };
 
@@ -57,7 +58,7 @@ static const char *take(struct page *page, const char *id)
 	if (page->taken[i])
 		return "";
 	page->taken[i] = true;
-	const char *words = xr_fact_words(page->arena, fact);
+	const char *words = xr_fact_words(page->arena, fact, page->sure);
 	if (!json_is_number(fact->claimed) || xr_values_agree(fact->value, fact->claimed, fact->unit, fact->id))
 		return words;
 	return xr_arena_printf(page->arena, "%s (OS: %s)", words,
@@ -132,6 +133,9 @@ static void print_top(const struct page *page)
 	if (json_is_true(json_object_get(xr_description_target_const(d), "quick")))
 		top_part(page, &first, "quick", "");
 	fprintf(page->out, "%s\n", paint(page, "\033[0m"));
+	if (page->sure < xr_usual_confidence)
+		fprintf(page->out, "%sHurried or disturbed: most values are only about %.0f %% sure.%s\n",
+		        paint(page, "\033[33m"), xr_middle_confidence(page->d) * 100, paint(page, "\033[0m"));
 }
 
 /* ---- tables: one row per second word, one column per kind of fact ---------------------------------------------------- */
@@ -438,6 +442,7 @@ static struct page page_of(FILE *out, const struct xr_description *d, const stru
 		.style = style,
 		.arena = arena,
 		.verbose = verbose,
+		.sure = xr_sure_enough(d),
 		.taken = xr_arena_array(arena, bool, xr_description_count(d) + 1),
 	};
 }

@@ -1,13 +1,11 @@
 #include "report/value.h"
 
+#include "util/memory.h"
 #include "util/strbuf.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Below this a value is shown with a sign of doubt. */
-static const double sure = 0.9;
 
 const char *xr_safe_text(struct xr_arena *arena, const char *text)
 {
@@ -63,7 +61,7 @@ static const char *number_words(struct xr_arena *arena, double value, const char
 	if (!strcmp(unit, "s"))
 		return scaled(arena, value * 1e9, 1000, ns, 4);
 	if (!strcmp(unit, "cycles"))
-		return xr_arena_printf(arena, fabs(value) < 99.95 ? "%.2f" : "%.0f", value);
+		return xr_arena_printf(arena, "%.*f", fabs(value) < 9.995 ? 2 : fabs(value) < 99.95 ? 1 : 0, value);
 	return digits(arena, value, "");
 }
 
@@ -179,7 +177,38 @@ const char *xr_value_words(struct xr_arena *arena, const json_t *value, const ch
 	return words;
 }
 
-const char *xr_fact_words(struct xr_arena *arena, const struct xr_fact *fact)
+/* ---- doubt ---- */
+
+const double xr_usual_confidence = 0.9;
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+double xr_middle_confidence(const struct xr_description *d)
+{
+	size_t n = 0;
+	double *confidence = xr_calloc(xr_description_count(d), sizeof *confidence), middle = 1;
+	for (size_t i = 0; i < xr_description_count(d); i++)
+		if (xr_description_at(d, i)->status == XR_OK)
+			confidence[n++] = xr_description_at(d, i)->confidence;
+	if (n) {
+		qsort(confidence, n, sizeof *confidence, by_size);
+		middle = confidence[n / 2];
+	}
+	free(confidence);
+	return middle;
+}
+
+double xr_sure_enough(const struct xr_description *d)
+{
+	double middle = xr_middle_confidence(d);
+	return middle >= xr_usual_confidence ? xr_usual_confidence : middle - 0.1;
+}
+
+const char *xr_fact_words(struct xr_arena *arena, const struct xr_fact *fact, double sure)
 {
 	const char *words = xr_value_words(arena, fact->value, fact->unit);
 	if (!*words || (fact->status == XR_OK && fact->confidence >= sure))
