@@ -103,7 +103,12 @@ static int cache_folder(const struct settings *s, char path[PATH_MAX], const cha
 struct xr_session *cli_open(const struct settings *s, struct xr_error *err)
 {
 	struct xr_options options = s->target;
-	char path[PATH_MAX];
+	struct stat st;
+	char path[PATH_MAX], machine[PATH_MAX];
+	if (options.target && !stat(options.target, &st) && S_ISDIR(st.st_mode)) { /* what --record DIR made */
+		snprintf(machine, sizeof machine, "%s/machine.ini", options.target);
+		options.target = machine;
+	}
 	if (options.form && strcmp(options.form, "barrier") != 0 && strcmp(options.form, "switch") != 0) {
 		err->code = XR_EXIT_USE;
 		snprintf(err->text, sizeof err->text, "--form is 'barrier' or 'switch', not '%.200s'", options.form);

@@ -48,3 +48,10 @@ xray: * s in all, of which * s preparing (compiling, laying out) and * s timing
 $ xray --target $TOP/machines/p6.ini timer | grep -c "$(printf '\033')"
 0
 ? 1
+
+# A recording is a target.
+$ xray --target $TOP/machines/p6.ini timer cpu --record rec > once; xray --target rec/machine.ini timer cpu > again; diff once again; xray --target rec timer cpu > again; diff once again
+$ xray --target rec op.add.i32.latency | tail -n 2; xray --target rec op.add.i32.latency > /dev/null
+  not in the recording: ops *
+    op.add.i32.latency
+? 1

@@ -1,16 +1,16 @@
 # Any C statement.
 
-$ xray time 'p0 = p0 * p1' --type f64 --no-cache
+$ xray time 'p0 = p0 * p1' --type f64 --cache-dir c
 latency     * cycles (* ns)
 throughput  * cycles (* ns) per statement*
 in flight   *
-$ xray time 'p0 = p0 +' --no-cache
+$ xray time 'p0 = p0 +' --cache-dir c
 2| xray: 'p0 = p0 +': does not compile: statement:1:* error: *
 ? 2
-$ xray time '*(volatile int *)0 = 1' --no-cache
+$ xray time '*(volatile int *)0 = 1' --cache-dir c
 2| xray: the statement cannot be timed: killed by SIGSEGV*
 ? 1
-$ xray time 'for (;;) p0++' --no-cache
+$ xray time 'for (;;) p0++' --cache-dir c
 2| xray: the statement cannot be timed: did not end within * s
 ? 1
 $ xray time 'p0 = p0' --type f63
