@@ -1,0 +1,165 @@
+/* The host target: whatever a specification does, it costs itself and nothing else. Nothing here looks at times. */
+#include "nano/emit.h"
+#include "target/open.h"
+#include "util/files.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+static struct xr_spec text(const char *statement)
+{
+	struct xr_spec spec = xr_spec_stream(XR_TEXT, XR_I32, 1);
+	spec.ops.stream[0].text = statement;
+	spec.ops.unroll = 8;
+	return spec;
+}
+
+static struct xr_spec add(int n)
+{
+	struct xr_spec spec = xr_spec_stream(XR_ADD, XR_I32, n);
+	spec.ops.unroll = 8;
+	return spec;
+}
+
+static struct xr_target *open_host(const struct xr_host_options *changed)
+{
+	struct xr_host_options options = changed ? *changed : (struct xr_host_options){0};
+	struct xr_error err = {0};
+	options.cpu = -1;
+	options.tmp = getenv("TMPDIR");
+	struct xr_target *target = xr_host_open(&options, &err);
+	if (!target)
+		print_error("%s\n", err.text);
+	return target;
+}
+
+static const struct xr_effort brief = {.samples = 3, .samples_max = 3};
+
+static void only_the_guilty_statement_fails(void **state)
+{
+	struct xr_target *target = open_host(NULL);
+	struct xr_error err = {0};
+	struct xr_spec spec[] = {add(1), text("p0 = p0 +"), add(2), text("*(volatile int *)0 = p0"), add(3), text("p0 = p0 ^ p1")};
+	struct xr_reading r[6];
+	(void)state;
+	assert_non_null(target);
+	assert_int_equal(xr_target_time(target, &brief, spec, 6, r, &err), 0);
+	for (int i = 0; i < 6; i += 2)
+		assert_int_equal(r[i].status, XR_READ_OK);
+	assert_int_equal(r[5].status, XR_READ_OK);
+	assert_int_equal(r[1].status, XR_READ_FAILED);
+	assert_true(r[1].refused);
+	assert_non_null(strstr(r[1].reason, "error"));
+	assert_int_equal(r[3].status, XR_READ_FAILED);
+	assert_false(r[3].refused);
+	assert_non_null(strstr(r[3].reason, "SIG"));
+	xr_target_free(target);
+}
+
+static void a_statement_that_never_ends_is_given_up(void **state)
+{
+	struct xr_target *target = open_host(NULL);
+	struct xr_error err = {0};
+	struct xr_spec spec[] = {text("for (;;) __asm__ volatile(\"\")"), add(1)};
+	struct xr_reading r[2];
+	(void)state;
+	assert_non_null(target);
+	assert_int_equal(xr_target_time(target, &brief, spec, 2, r, &err), 0);
+	assert_int_equal(r[0].status, XR_READ_FAILED);
+	assert_non_null(strstr(r[0].reason, "did not end"));
+	assert_int_equal(r[1].status, XR_READ_OK);
+	xr_target_free(target);
+}
+
+static void the_resident_agent_survives_a_batch_that_kills_its_own(void **state)
+{
+	struct xr_target *target = open_host(NULL);
+	struct xr_error err = {0};
+	struct xr_spec bad = text("__builtin_trap()"), clock = {.kind = XR_CLOCK};
+	struct xr_reading r;
+	(void)state;
+	assert_non_null(target);
+	assert_int_equal(xr_target_time(target, &brief, &bad, 1, &r, &err), 0);
+	assert_int_equal(r.status, XR_READ_FAILED);
+	assert_int_equal(xr_target_time(target, &brief, &clock, 1, &r, &err), 0);
+	assert_int_equal(r.status, XR_READ_OK);
+	assert_true(r.granule_ns > 0);
+	xr_target_free(target);
+}
+
+static void both_forms_and_a_baked_program_give_readings(void **state)
+{
+	const struct xr_host_options options[] = {{.form = "switch"}, {.baked = true}, {.runner = "env XR_TRIED=1"}};
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct xr_target *target = open_host(&options[i]);
+		struct xr_error err = {0};
+		struct xr_spec spec[] = {add(1), xr_spec_stream(XR_MUL, XR_F64, 2)};
+		struct xr_reading r[2];
+		assert_non_null(target);
+		assert_int_equal(xr_target_time(target, &brief, spec, 2, r, &err), 0);
+		assert_int_equal(r[0].status, XR_READ_OK);
+		assert_int_equal(r[1].status, XR_READ_OK);
+		assert_true(r[0].samples >= 3);
+		xr_target_free(target);
+	}
+}
+
+static void a_cache_is_used_again_and_never_trusted_when_others_can_write_it(void **state)
+{
+	char dir[4096];
+	struct xr_host_options options = {.cache = dir};
+	struct xr_error err = {0};
+	struct xr_spec spec = add(5);
+	struct xr_reading r;
+	(void)state;
+	snprintf(dir, sizeof dir, "%s/kept", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	for (int i = 0; i < 2; i++) {
+		struct xr_target *target = open_host(&options);
+		assert_non_null(target);
+		assert_null(xr_target_info(target)->warning);
+		assert_int_equal(xr_target_time(target, &brief, &spec, 1, &r, &err), 0);
+		assert_int_equal(r.status, XR_READ_OK);
+		assert_true(r.look.looked);
+		xr_target_free(target);
+	}
+	assert_int_equal(chmod(dir, 0777), 0);
+	struct xr_target *target = open_host(&options);
+	assert_non_null(target);
+	assert_non_null(xr_target_info(target)->warning);
+	xr_target_free(target);
+	xr_dir_remove(dir);
+}
+
+static void no_compiler_is_an_error_of_the_target(void **state)
+{
+	struct xr_host_options options = {.cc = "no-such-compiler", .cpu = -1};
+	struct xr_error err = {0};
+	(void)state;
+	assert_null(xr_host_open(&options, &err));
+	assert_int_equal(err.code, XR_EXIT_TARGET);
+	assert_non_null(strstr(err.text, "no-such-compiler"));
+	options.cc = "cc 'open";
+	assert_null(xr_host_open(&options, &err));
+	assert_int_equal(err.code, XR_EXIT_USE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_the_guilty_statement_fails),
+		cmocka_unit_test(a_statement_that_never_ends_is_given_up),
+		cmocka_unit_test(the_resident_agent_survives_a_batch_that_kills_its_own),
+		cmocka_unit_test(both_forms_and_a_baked_program_give_readings),
+		cmocka_unit_test(a_cache_is_used_again_and_never_trusted_when_others_can_write_it),
+		cmocka_unit_test(no_compiler_is_an_error_of_the_target),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

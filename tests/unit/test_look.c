@@ -1,0 +1,55 @@
+/* What is counted in assembler text, for the architectures whose compilers write it. */
+#include "target/host/look.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+static void counts_instructions_between_the_labels(void **state)
+{
+	static const char text[] = "f:\n\tmovl\t$1, %eax\nxr_begin_ab:\n\ttestq\t%rdi, %rdi\n.L3:\n\t.p2align 4\n"
+				   "\taddl\t%edx, %eax\n#APP\n#NO_APP\n\taddl\t%edx, %eax\n\tsubq\t$1, %rdi\n\tjne\t.L3\nxr_end_ab:\n\tret\n";
+	(void)state;
+	struct xr_look look = xr_look_at(text, "ab", 2, 0);
+	assert_true(look.looked);
+	assert_true(look.stack_refs == 0 && look.calls == 0);
+	assert_true(look.insns >= 1 && look.insns <= 2.5);
+}
+
+static void sees_spills_and_calls(void **state)
+{
+	static const char x86[] = "xr_begin_1:\n.L1:\n\tmovl\t8(%rsp), %eax\n\taddl\t%edx, %eax\n\tmovl\t%eax, 8(%rsp)\n"
+				  "\tcall\tfmod\n\tjne\t.L1\nxr_end_1:\n";
+	static const char arm[] = "xr_begin_1:\n.L1:\n\tldr\tw0, [sp, 8]\n\tadd\tw0, w0, w1\n\tstr\tw0, [sp, 8]\n\tbl\tfmod\n"
+				  "\tbne\t.L1\nxr_end_1:\n";
+	static const char riscv[] = "xr_begin_1:\n.L1:\n\tlw\ta0,8(sp)\n\taddw\ta0,a0,a1\n\tsw\ta0,8(sp)\n\tcall\tfmod\n"
+				    "\tbne\ta1,zero,.L1\nxr_end_1:\n";
+	const char *const texts[] = {x86, arm, riscv};
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct xr_look look = xr_look_at(texts[i], "1", 1, 0);
+		assert_true(look.looked);
+		assert_true(look.stack_refs == 2);
+		assert_true(look.calls == 1);
+	}
+}
+
+static void says_when_there_is_nothing_to_look_at(void **state)
+{
+	(void)state;
+	assert_false(xr_look_at("", "1", 1, 1).looked);
+	assert_false(xr_look_at("xr_begin_1:\n\tnop\n", "1", 1, 1).looked);
+	assert_false(xr_look_at("xr_end_1:\nxr_begin_1:\n", "1", 1, 1).looked);
+	assert_false(xr_look_at("xr_begin_1:\nxr_end_1:\n", "1", 0, 0).looked);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counts_instructions_between_the_labels),
+		cmocka_unit_test(sees_spills_and_calls),
+		cmocka_unit_test(says_when_there_is_nothing_to_look_at),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
