@@ -17,7 +17,7 @@ struct page {
 	const struct xr_style *style;
 	struct xr_arena *arena;
 	bool verbose;
-	double sure;              /* see xr_sure_enough() */
+	double sure; /* see xr_sure_enough() */
 	bool *taken; /* by place in the description: shown, or not to be shown */
 };
 
@@ -408,17 +408,69 @@ static void print_sharers(struct page *page, size_t first, bool *said)
 	fputc('\n', page->out);
 }
 
+enum { REASONS_MAX = 4 };
+
+static bool same_family(const char *a, const char *b)
+{
+	size_t n = strcspn(a, ".");
+	return n == strcspn(b, ".") && !memcmp(a, b, n);
+}
+
+static bool has_reason(const struct page *page, size_t i, enum xr_status status, const bool *said)
+{
+	const struct xr_fact *fact = xr_description_at(page->d, i);
+	return !said[i] && fact->status == status && fact->reason;
+}
+
+/* How many facts of the family of the first have this status, and how many different reasons. */
+static size_t count_family(const struct page *page, size_t first, enum xr_status status, const bool *said,
+                           size_t *reasons)
+{
+	const char *seen[REASONS_MAX + 1];
+	size_t count = 0;
+	*reasons = 0;
+	for (size_t i = first; i < xr_description_count(page->d); i++) {
+		const struct xr_fact *fact = xr_description_at(page->d, i);
+		if (!has_reason(page, i, status, said) || !same_family(fact->id, xr_description_at(page->d, first)->id))
+			continue;
+		count++;
+		size_t r = 0;
+		while (r < *reasons && strcmp(seen[r], fact->reason))
+			r++;
+		if (r == *reasons && r <= REASONS_MAX)
+			seen[(*reasons)++] = fact->reason;
+	}
+	return count;
+}
+
+/* A family with a reason for each of its members (no such operation on this type, nor on that) in one line. */
+static void print_family(struct page *page, size_t first, enum xr_status status, size_t count, bool *said)
+{
+	const struct xr_fact *fact = xr_description_at(page->d, first);
+	fprintf(page->out, "  %.*s: %zu facts, such as %s: %s (--verbose has them all)\n", (int)strcspn(fact->id, "."),
+	        fact->id, count, fact->id, xr_safe_text(page->arena, fact->reason));
+	for (size_t i = first; i < xr_description_count(page->d); i++)
+		said[i] |=
+			has_reason(page, i, status, said) && same_family(xr_description_at(page->d, i)->id, fact->id);
+}
+
 /* Facts of this status that share a reason, in one paragraph each. */
 static void print_reasons(struct page *page, const char *title, enum xr_status status, const char *colour, bool *said)
 {
 	bool titled = false;
 	for (size_t i = 0; i < xr_description_count(page->d); i++) {
 		const struct xr_fact *fact = xr_description_at(page->d, i);
-		if (said[i] || fact->status != status || !fact->reason)
+		size_t reasons, count;
+		if (!has_reason(page, i, status, said))
 			continue;
 		if (!titled)
 			heading(page, title, "");
 		titled = true;
+		count = count_family(page, i, status, said, &reasons);
+		if (reasons > REASONS_MAX && !page->verbose) {
+			print_family(page, i, status, count, said);
+			continue;
+		}
 		fprintf(page->out, "  %s%s%s\n    ", paint(page, colour), xr_safe_text(page->arena, fact->reason),
 		        paint(page, "\033[0m"));
 		print_sharers(page, i, said);
