@@ -13,11 +13,12 @@
  * with a pivot of their own. A split is read twice. This costs n experiments per group and size instead of n². Up to
  * MATRIX_MAX CPUs all pairs are read for the matrices anyway, and the split by single lines is made from that matrix,
  * where groups must be near-cliques; beyond, matrices are given between the leaves of the tree. NUMA nodes are the
- * groups for blocks beyond all caches, if single lines say so too. Every pair gets fresh memory, first touched by the
+ * groups of cores for blocks beyond all caches, if single lines say so too. Every pair gets fresh memory, first touched by the
  * producer, so its home is the producer's node.
  *
  * When it fails: pinning forbidden or one CPU: says so. Pairs with a CPU that somebody else uses are slow; they are read
- * again, and a CPU that stays odd alone is not called a group.
+ * again, and a CPU that stays odd alone is not called a group. Where all pairs are alike nothing can be told apart: one
+ * core of each of several nodes looks like one node.
  */
 #include "micro/micro.h"
 #include "method/teams.h"
@@ -44,6 +45,8 @@ struct comm {
 	struct xr_run *run;
 	const int *cpu;          /* ids by index; everything below works with indices */
 	int n;
+	int *speaker;            /* by CPU: the CPU that speaks for its core when blocks are handed over */
+	int n_speakers;
 	const json_t *cores;     /* set on large machines: cpu[] has one CPU per core, this all of each */
 	struct level level[LEVELS_MAX];
 	int n_levels;
@@ -248,11 +251,13 @@ static int refine(struct comm *c, uint64_t bytes)
 	for (int g = 0; g < before->n_groups; g++) {
 		int k = 0;
 		for (int i = 0; i < c->n; i++)
-			if (before->group[i] == g)
+			if (before->group[i] == g && (bytes == ONE_LINE || c->speaker[i] == i))
 				cpu[k++] = i;
 		if (split_group(c, cpu, k, bytes, l->group, &l->n_groups))
 			return -1;
 	}
+	for (int i = 0; i < c->n && bytes != ONE_LINE; i++)
+		l->group[i] = l->group[c->speaker[i]];
 	if (l->n_groups == before->n_groups)
 		c->n_levels--;
 	return 0;
@@ -438,8 +443,10 @@ static void put_nodes(struct comm *c)
 	const char *method = "blocks beyond all caches";
 	if (!top || top->bytes == ONE_LINE) {
 		/* groups that only lines show are chiplets or rings more often than nodes */
-		struct xr_fact *one = xr_fact_count(d, "topology.numa_nodes", 1, "", top ? 0.6 : 0.9, method);
-		if (top)
+		struct xr_fact *one = xr_fact_count(d, "topology.numa_nodes", 1, "", top ? 0.6 : 0.85, method);
+		if (c->n_speakers <= 2)
+			xr_fact_doubt(one, "two cores are one pair, and there is nothing to compare it with");
+		else if (top && top->n_groups < c->n_speakers)
 			xr_fact_note(one, "lines travel slower between %d groups, large blocks do not", top->n_groups);
 		return;
 	}
@@ -545,6 +552,29 @@ static void one_per_core(struct comm *c)
 	c->n = n;
 }
 
+/* Blocks beyond all caches tell nodes apart, and siblings that pass lines inside their core would only blur that. */
+static void choose_speakers(struct comm *c)
+{
+	const struct xr_fact *fact = xr_description_fact(xr_run_description(c->run), "threads.siblings");
+	size_t group, member;
+	json_t *cpus, *id;
+	c->speaker = xr_arena_array(xr_run_arena(c->run), int, c->n);
+	for (int i = 0; i < c->n; i++)
+		c->speaker[i] = i;
+	if (fact && fact->status == XR_OK && !c->cores)
+		json_array_foreach(fact->value, group, cpus) {
+			int first = -1;
+			json_array_foreach(cpus, member, id)
+				for (int i = 0; i < c->n; i++)
+					if (c->cpu[i] == (int)json_integer_value(id)) {
+						first = first < 0 ? i : first;
+						c->speaker[i] = first;
+					}
+		}
+	for (int i = 0; i < c->n; i++)
+		c->n_speakers += c->speaker[i] == i;
+}
+
 static int run_comm(struct xr_run *run)
 {
 	const struct xr_target_info *info = xr_run_info(run);
@@ -558,6 +588,7 @@ static int run_comm(struct xr_run *run)
 		return 0;
 	}
 	one_per_core(&c);
+	choose_speakers(&c);
 	if (measure(&c))
 		return -1;
 	xr_fact_put(d, "topology.tree", tree(&c, 0, 0), "", 0.9, "cliques, from large blocks to single lines");

@@ -184,7 +184,8 @@ static void check(const struct machine *m, uint64_t seed, struct score *score)
 	judge_number(score, d, "os.timeslice", m->slice_ms / 1e3, 0.03, m, seed);
 	if (m->cores * m->smt > 1) {
 		judge_number(score, d, "threads.smt", m->smt, 0, m, seed);
-		judge_number(score, d, "topology.numa_nodes", m->nodes, 0, m, seed);
+		if (m->cores > 2)
+			judge_number(score, d, "topology.numa_nodes", m->nodes, 0, m, seed);
 		if ((fact = xr_description_fact(d, "threads.siblings")))
 			judge(score, fact, siblings_right(fact->value, m), m, seed, fact->id);
 		if ((fact = xr_description_fact(d, "topology.tree")))
@@ -226,7 +227,7 @@ static struct machine random_machine(struct xr_rng *rng, const char *noise)
 	struct machine m = {.cores = pick(rng, cores, 8), .smt = pick(rng, smts, 5), .nodes = 1, .noise = noise};
 	static const int nodes[] = {1, 1, 2, 3, 4};
 	int n = pick(rng, nodes, 5);
-	if (m.cores % n == 0 && m.cores / n >= 1)
+	if (m.cores % n == 0 && m.cores / n >= 2) /* one core per node: all pairs alike, nothing to see */
 		m.nodes = n;
 	m.shared_units = units[xr_rng_below(rng, 4)];
 	m.near_ns = 20 + 60 * xr_rng_unit(rng);
