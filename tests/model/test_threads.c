@@ -255,19 +255,19 @@ static void random_machines(const char *name, const char *noise, int n, double r
 static void quiet_machines_are_what_their_file_says(void **state)
 {
 	(void)state;
-	random_machines("quiet", quiet, machines_to_try(25), 0.99);
+	random_machines("quiet", quiet, machines_to_try(12), 0.99);
 }
 
 static void noise_does_not_change_the_answer(void **state)
 {
 	(void)state;
-	random_machines("usual noise", usual, machines_to_try(25), 0.97);
+	random_machines("usual noise", usual, machines_to_try(12), 0.97);
 }
 
 static void rough_noise_is_survived(void **state)
 {
 	(void)state;
-	random_machines("rough noise", rough, machines_to_try(15), 0.9);
+	random_machines("rough noise", rough, machines_to_try(6), 0.9);
 }
 
 static void cpus_256_in_bounded_time(void **state)
