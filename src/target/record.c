@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,18 +22,20 @@ static json_t *info_to_json(const struct xr_target_info *info)
 	json_t *cpus = json_array();
 	for (int i = 0; i < info->n_cpus; i++)
 		json_array_append_new(cpus, json_integer(info->cpu_ids[i]));
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:f, s:b, s:I, s:I, s:b, s:b, s:b, s:i}", "kind", info->kind,
-	                 "name", info->name ? info->name : "", "cpu", info->cpu ? info->cpu : "", "compiler",
-	                 info->compiler ? info->compiler : "", "cflags", info->cflags ? info->cflags : "", "os",
-	                 info->os ? info->os : "", "cpus", cpus, "quota", info->cpu_quota, "can_pin", info->can_pin,
-	                 "memory", (json_int_t)info->memory_bytes, "page", (json_int_t)info->page_bytes, "plain",
-	                 info->has_flavour[XR_PLAIN], "native", info->has_flavour[XR_NATIVE], "counters", info->counters,
-	                 "kinds", (int)info->kinds);
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:f, s:b, s:I, s:I, s:b, s:b, s:b, s:i}", "kind",
+	                 info->kind, "name", info->name ? info->name : "", "cpu", info->cpu ? info->cpu : "",
+	                 "compiler", info->compiler ? info->compiler : "", "cflags", info->cflags ? info->cflags : "",
+	                 "os", info->os ? info->os : "", "cpus", cpus, "quota", info->cpu_quota, "can_pin",
+	                 info->can_pin, "memory", (json_int_t)info->memory_bytes, "page", (json_int_t)info->page_bytes,
+	                 "plain", info->has_flavour[XR_PLAIN], "native", info->has_flavour[XR_NATIVE], "counters",
+	                 info->counters, "kinds", (int)info->kinds);
 }
 
 static int put_line(struct xr_recorder *r, json_t *line, struct xr_error *err)
 {
-	int status = line ? json_dumpf(line, r->file, JSON_COMPACT | JSON_REAL_PRECISION(9)) : -1;
+	if (!line)
+		return xr_fail(err, XR_EXIT_USE, "cannot write %s: a reading does not fit into JSON", r->path);
+	int status = json_dumpf(line, r->file, JSON_COMPACT | JSON_REAL_PRECISION(9));
 	json_decref(line);
 	if (status || fputc('\n', r->file) == EOF || fflush(r->file))
 		return xr_fail(err, XR_EXIT_USE, "cannot write %s: %s", r->path, strerror(errno));
@@ -48,8 +51,10 @@ struct xr_recorder *xr_recorder_new(const char *dir, const struct xr_target_info
 		free(r);
 		return NULL;
 	}
-	xr_strbuf_printf(&ini, "; a recording made by xray --record\n[target]\nkind = recorded\nname = %s\nreadings = readings.jsonl\n",
-	                 info->name && *info->name ? info->name : "machine");
+	xr_strbuf_printf(
+		&ini,
+		"; a recording made by xray --record\n[target]\nkind = recorded\nname = %s\nreadings = readings.jsonl\n",
+		info->name && *info->name ? info->name : "machine");
 	xr_strbuf_printf(&path, "%s/machine.ini", dir);
 	int status = xr_file_write(xr_strbuf_text(&path), xr_strbuf_text(&ini), ini.len);
 	if (!status) {
@@ -69,19 +74,27 @@ struct xr_recorder *xr_recorder_new(const char *dir, const struct xr_target_info
 	return r;
 }
 
+/* JSON has no infinities; a reading of a batch that was cut short may. */
+static double finite_or_zero(double x)
+{
+	return isfinite(x) ? x : 0;
+}
+
 static json_t *reading_to_json(const struct xr_reading *r)
 {
 	if (r->status != XR_READ_OK)
 		return json_pack("{s:i, s:s}", "status", (int)r->status, "reason", r->reason ? r->reason : "");
 	json_t *samples = json_array();
 	for (int i = 0; i < r->samples && r->sample; i++)
-		json_array_append_new(samples, json_real(r->sample[i]));
-	return json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:b, s:b, s:f, s:f, s:f, s:f, s:f, s:o}", "status", 0,
-	                 "ns", r->ns, "cycles", r->cycles, "median_ns", r->median_ns, "median_cycles", r->median_cycles,
-	                 "spread", r->spread, "nonlinear", r->nonlinear, "cycle_ns", r->cycle_ns, "dropped", r->dropped,
-	                 "bimodal", r->bimodal, "looked", r->look.looked, "insns", r->look.insns, "stack_refs",
-	                 r->look.stack_refs, "calls", r->look.calls, "code_bytes", r->code_bytes, "granule_ns", r->granule_ns,
-	                 "sample", samples);
+		json_array_append_new(samples, json_real(finite_or_zero(r->sample[i])));
+	return json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:b, s:b, s:f, s:f, s:f, s:f, s:f, s:o}",
+	                 "status", 0, "ns", finite_or_zero(r->ns), "cycles", finite_or_zero(r->cycles), "median_ns",
+	                 finite_or_zero(r->median_ns), "median_cycles", finite_or_zero(r->median_cycles), "spread",
+	                 finite_or_zero(r->spread), "nonlinear", finite_or_zero(r->nonlinear), "cycle_ns",
+	                 finite_or_zero(r->cycle_ns), "dropped", r->dropped, "bimodal", r->bimodal, "looked",
+	                 r->look.looked, "insns", finite_or_zero(r->look.insns), "stack_refs",
+	                 finite_or_zero(r->look.stack_refs), "calls", finite_or_zero(r->look.calls), "code_bytes",
+	                 finite_or_zero(r->code_bytes), "granule_ns", finite_or_zero(r->granule_ns), "sample", samples);
 }
 
 int xr_recorder_put(struct xr_recorder *recorder, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
