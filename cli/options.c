@@ -1,6 +1,7 @@
 /* The option table, and the parser that reads it. */
 #include "cli.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -168,6 +169,7 @@ static int set_value(struct settings *s, const struct option *option, const char
 	static const char *const short_unit[] = {"us", "", "ns", "ms", "s"};
 	static const double short_scale[] = {1, 1, 1e-3, 1e3, 1e6};
 	char *end;
+	assert(text || option->kind == FLAG);
 	errno = 0;
 	switch (option->kind) {
 	case FLAG:

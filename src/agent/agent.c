@@ -346,7 +346,7 @@ static char make_spec(struct spec *s, char **words, int n, char *error, size_t e
 		s->kind = CLOCK;
 		return 0;
 	}
-	if (!strcmp(words[0], "ops")) {
+	if (!strcmp(words[0], "ops") && n > 1) {
 		s->kind = OPS;
 		s->nano = nano_index(words[1]);
 		return 0;

@@ -348,7 +348,7 @@ static void *follow(void *at, size_t n)
 		void *p[k];                                                                                           \
 		memcpy(p, at, sizeof p);                                                                              \
 		for (; n > 0; n--)                                                                                    \
-			for (int j = 0; j < k; j++)                                                                   \
+			for (int j = 0; j < (k); j++)                                                                 \
 				p[j] = *(void *volatile *)p[j];                                                       \
 		memcpy(at, p, sizeof p);                                                                              \
 	}

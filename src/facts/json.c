@@ -344,7 +344,7 @@ struct xr_description *xr_description_from_json(const json_t *json, struct xr_er
 	}
 	struct xr_description *d = xr_description_new();
 	int rc = 0;
-	if (target && json_is_object(target)) {
+	if (json_is_object(target)) {
 		json_t *target_copy = json_deep_copy(target);
 		json_object_update(xr_description_target(d), target_copy);
 		json_decref(target_copy);
@@ -366,7 +366,7 @@ out:
 struct xr_description *xr_description_parse(const char *text, size_t bytes, const char *name, struct xr_error *err)
 {
 	json_error_t why;
-	struct xr_error inner;
+	struct xr_error inner = {0};
 	json_t *json = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &why);
 	if (!json) {
 		char safe[48];

@@ -167,7 +167,7 @@ static int prepare(struct sharing *s)
 	struct xr_effort once = {.samples = 3, .samples_max = 3};
 	if (xr_run_time_with(s->run, &once, &s->victim, 1, &r))
 		return -1;
-	double pass_ns = r.status == XR_READ_OK ? r.ns * (double)(bytes / 64) : 0;
+	double pass_ns = r.status == XR_READ_OK ? r.ns * (double)bytes / 64 : 0;
 	s->sample_ns = fmin(fmax(4 * pass_ns, 5e4), 1e8);
 	return 0;
 }
@@ -217,7 +217,7 @@ static double distance_between(const struct xr_description *d, int from, int to)
 		row = cpu == from ? (long)i : row;
 		column = cpu == to ? (long)i : column;
 	}
-	if (row < 0 || column < 0)
+	if (!fact || row < 0 || column < 0)
 		return 0;
 	double ns = json_number_value(json_array_get(json_array_get(json_object_get(fact->value, "rows"), (size_t)row),
 	                                             (size_t)column));

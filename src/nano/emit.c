@@ -3,6 +3,7 @@
 #include "nano/values.h"
 #include "util/hash.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@ static int round_length(const struct xr_ops_spec *ops)
 int xr_ops_body(const struct xr_ops_spec *ops)
 {
 	int unroll = ops->unroll ? ops->unroll : DEFAULT_UNROLL, length = round_length(ops);
+	assert(length > 0);
 	return (unroll + length - 1) / length * length;
 }
 

@@ -130,7 +130,7 @@ int xr_proc_line(struct xr_proc *proc, double timeout_s, const char **line)
 			proc->rest_at += (size_t)(newline - start) + 1;
 			return 1;
 		}
-		if (proc->rest_at) { /* keep the beginning of an unfinished line only */
+		if (start && proc->rest_at) { /* keep the beginning of an unfinished line only */
 			memmove(proc->rest.data, start, proc->rest.len - proc->rest_at);
 			proc->rest.len -= proc->rest_at;
 			proc->rest_at = 0;

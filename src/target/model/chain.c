@@ -179,7 +179,7 @@ static void simulate_script(struct xr_model *model, struct xr_job *job)
 	for (unsigned i = 0; i < spec->n_phases; i++)
 		xr_trip_release(&trip[i]);
 	double first = xr_mem_latency(model->mem, XR_USE_READ, 0), second = xr_mem_latency(model->mem, XR_USE_READ, 1);
-	job->one.refill_cycles = IRQ_LINES / 4 * fmax(0, second - first);
+	job->one.refill_cycles = IRQ_LINES / 4.0 * fmax(0, second - first);
 }
 
 /* Mean cycles of `reps` repetitions drawn from those known. */

@@ -2,6 +2,7 @@
 
 #include "util/memory.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -397,6 +398,7 @@ static int bring(struct xr_mem *mem, struct core *core, const struct path *path,
 	int found = path->n;
 	bool dirty = false;
 	uint64_t set[XR_MACHINE_CACHES];
+	assert(nearest <= path->n);
 	for (int i = nearest; i < path->n; i++) {
 		struct box *box = core->cache[path->cache[i]];
 		uint64_t *line = find_line(mem, box, spot, &set[i]);

@@ -8,6 +8,7 @@
 
 #include "target/open.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -55,6 +56,7 @@ void xr_model_prepare_ops(struct xr_model *model, struct xr_job *job, struct xr_
 	int length = 0, unroll = ops->unroll ? ops->unroll : 64;
 	for (int i = 0; i < ops->n_streams; i++)
 		length += ops->stream[i].share ? ops->stream[i].share : ops->stream[i].n;
+	assert(length > 0);
 	job->quantum = (unroll + length - 1) / length * length;
 	job->one.cycles = xr_core_cycles(&model->machine, &demand);
 	out->look = (struct xr_look){true, demand.insns, demand.stack_refs, demand.calls};
