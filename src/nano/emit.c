@@ -238,7 +238,10 @@ static void put_declarations(struct xr_strbuf *out, const struct xr_ops_spec *op
 		xr_strbuf_printf(out, "\t%s %cv = 0;\n", xr_cvt_through(s->type), v);
 	for (int i = 0; i < s->n; i++) {
 		xr_strbuf_printf(out, "\tXR_%s %c%d", t->name, v, i);
-		put_start(out, t, v, 0);
+		if (s->op == XR_COIN) /* goes on where the last call ended: predictors learn what comes again */
+			xr_strbuf_printf(out, " = %cout;\n", v);
+		else
+			put_start(out, t, v, 0);
 	}
 	for (int k = 1; s->op == XR_TEXT && k <= text_constants(s->text); k++) {
 		xr_strbuf_printf(out, "\tXR_%s k%d", t->name, k);
@@ -350,10 +353,10 @@ static void put_function(struct xr_strbuf *out, const struct xr_spec *spec, enum
 		each_statement(ops, put_case_line, &body);
 		xr_strbuf_printf(out, "\t}\n\t}\n");
 	}
-	if (branches)
-		xr_strbuf_printf(out, "out:\n");
 	for (int s = 0; s < ops->n_streams; s++)
 		put_uses(out, ops, s);
+	if (branches) /* nobody comes here, and nothing is alive here that would have to be kept at hand for it */
+		xr_strbuf_printf(out, "out:\n\treturn;\n");
 	xr_strbuf_printf(out, "}\n");
 	xr_arena_release(&arena);
 }

@@ -1,0 +1,44 @@
+#include "method/steady.h"
+
+#include <math.h>
+
+enum { TURNS = 16, TURNS_QUICK = 4 };
+static const double seen_twice = 1.02, few = 0.05;
+
+/* Takes one more reading of a specification into account: out keeps the second least, *least the least. */
+static void take(struct xr_reading *out, double *least, const struct xr_reading *now, bool first)
+{
+	if (out->status != XR_READ_OK || now->status != XR_READ_OK || out->cycles <= 0)
+		return;
+	double ns_per_cycle = out->ns / out->cycles, higher = fmax(*least, now->cycles);
+	out->cycles = first ? higher : fmin(out->cycles, higher);
+	out->ns = out->cycles * ns_per_cycle;
+	out->spread = fmin(out->spread, now->spread);
+	*least = fmin(*least, now->cycles);
+}
+
+int xr_time_steadily(struct xr_run *run, const struct xr_spec *spec, size_t n, struct xr_reading *out, double *noisy)
+{
+	struct xr_arena *arena = xr_run_arena(run);
+	struct xr_reading *now = xr_arena_array(arena, struct xr_reading, n);
+	double *least = xr_arena_array(arena, double, n);
+	struct xr_effort effort = {.samples = 9, .samples_max = 9};
+	int turns = xr_run_quick(run) ? TURNS_QUICK : TURNS;
+
+	*noisy = 1;
+	if (xr_run_time_with(run, &effort, spec, n, out))
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		least[i] = out[i].cycles;
+	for (int turn = 1; turn < turns && *noisy > few; turn++) {
+		size_t once = 0;
+		if (xr_run_time_with(run, &effort, spec, n, now))
+			return -1;
+		for (size_t i = 0; i < n; i++) {
+			take(&out[i], &least[i], &now[i], turn == 1);
+			once += out[i].status == XR_READ_OK && out[i].cycles > seen_twice * least[i];
+		}
+		*noisy = n ? (double)once / (double)n : 0;
+	}
+	return 0;
+}
