@@ -47,16 +47,15 @@ bool same_value(const char *id, const char *unit, const json_t *found, const jso
 
 enum verdict judge(const struct xr_machine *machine, const struct xr_fact *fact, bool *sure)
 {
-	json_t *truth = xr_model_truth(machine, fact->id);
+	struct xr_truth truth = xr_model_truth_of(machine, fact->id);
+	bool given = fact->status == XR_OK && fact->value;
 	enum verdict v = NO_TRUTH;
 	*sure = fact->status == XR_OK && fact->confidence >= 0.9;
-	if (truth) {
-		if (fact->status == XR_OK && fact->value)
-			v = same_value(fact->id, fact->unit ? fact->unit : "", fact->value, truth) ? RIGHT : WRONG;
-		else
-			v = MISSED;
-	}
-	json_decref(truth);
+	if (given && !xr_truth_agrees(machine, fact->id, &truth, fact->value))
+		v = WRONG; /* also where nothing could be known, or nothing is there: it should have said so */
+	else if (truth.kind == XR_TRUTH_VALUE)
+		v = given ? RIGHT : MISSED;
+	xr_truth_release(&truth);
 	return v;
 }
 

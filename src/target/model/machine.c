@@ -187,6 +187,24 @@ static void find_shared_units(struct xr_machine *machine)
 	}
 }
 
+/* Files list levels from the core outwards, but may list those of data before those of code: [tlb d2] that holds both, then
+ * [tlb i1]. What holds one kind is nearer than what holds both; beyond that the order of the file stands. */
+static void put_in_order(struct xr_machine *machine)
+{
+	for (int i = 1; i < machine->n_caches; i++)
+		for (int j = i; j && machine->cache[j].holds != XR_HOLDS_BOTH && machine->cache[j - 1].holds == XR_HOLDS_BOTH; j--) {
+			struct xr_machine_cache swap = machine->cache[j];
+			machine->cache[j] = machine->cache[j - 1];
+			machine->cache[j - 1] = swap;
+		}
+	for (int i = 1; i < machine->n_tlbs; i++)
+		for (int j = i; j && machine->tlb[j].holds != XR_HOLDS_BOTH && machine->tlb[j - 1].holds == XR_HOLDS_BOTH; j--) {
+			struct xr_machine_tlb swap = machine->tlb[j];
+			machine->tlb[j] = machine->tlb[j - 1];
+			machine->tlb[j - 1] = swap;
+		}
+}
+
 int xr_machine_check(struct xr_machine *machine, const char *name, struct xr_error *err)
 {
 	if (check_ops(machine, name, err))
@@ -216,5 +234,6 @@ int xr_machine_check(struct xr_machine *machine, const char *name, struct xr_err
 		return xr_fail(err, XR_EXIT_USE, "%s:1: [threads] cores = %d cannot be split evenly over nodes = %d", name,
 		               machine->cores, machine->nodes);
 	find_shared_units(machine);
+	put_in_order(machine);
 	return 0;
 }

@@ -1,336 +1,589 @@
 #include "target/model/truth.h"
 
+#include "target/model/core.h"
+#include "target/model/model.h"
+
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A fact's id in words: op.add.i32.latency is {"op", "add", "i32", "latency"}. */
+/* ---- making truths ---- */
+
+static const struct xr_truth unsaid = {.kind = XR_TRUTH_UNSAID};
+
+static struct xr_truth absent(const char *why)
+{
+	return (struct xr_truth){.kind = XR_TRUTH_ABSENT, .why = why};
+}
+
+static struct xr_truth exact(json_t *value)
+{
+	return (struct xr_truth){.kind = XR_TRUTH_VALUE, .value = value};
+}
+
+static struct xr_truth number(double value, double relative, double absolute)
+{
+	return (struct xr_truth){.kind = XR_TRUTH_VALUE, .value = json_real(value), .relative = relative, .absolute = absolute};
+}
+
+static struct xr_truth count(uint64_t value)
+{
+	return exact(json_integer((json_int_t)value));
+}
+
+static struct xr_truth text(const char *value)
+{
+	return exact(json_string(value));
+}
+
+static struct xr_truth hidden_if(bool condition, const char *why, struct xr_truth truth)
+{
+	if (condition && truth.kind == XR_TRUTH_VALUE) {
+		truth.kind = XR_TRUTH_HIDDEN;
+		truth.why = why;
+	}
+	return truth;
+}
+
+/* How far a clock may be off that wanders and steps while one looks. */
+static double clock_error(const struct xr_machine *m)
+{
+	return 0.02 + m->drift + m->step + m->jitter;
+}
+
+/* Cycles are counted in additions: where an addition takes something else than a cycle, all is off by that. */
+static struct xr_truth in_cycles(const struct xr_machine *m, double value)
+{
+	return hidden_if(xr_core_reference(m) != 1, "an addition does not take one cycle, so cycles cannot be counted",
+	                 number(value, 0.02, 0.1));
+}
+
+/* ---- words of an id ---- */
+
 struct words {
-	char text[96];
-	const char *w[6];
+	char copy[128];
+	const char *word[8];
 	int n;
 };
 
-static bool split(struct words *id, const char *text)
+static void split(const char *id, struct words *w)
 {
-	*id = (struct words){0};
-	if (strlen(text) >= sizeof id->text)
-		return false;
-	strcpy(id->text, text);
-	for (char *at = id->text; at && id->n < 6;) {
-		id->w[id->n++] = at;
-		at = strchr(at, '.');
-		if (at)
-			*at++ = '\0';
+	char *rest = NULL;
+	*w = (struct words){0};
+	snprintf(w->copy, sizeof w->copy, "%s", id);
+	for (char *p = strtok_r(w->copy, ".", &rest); p && w->n < 8; p = strtok_r(NULL, ".", &rest))
+		w->word[w->n++] = p;
+	for (int i = w->n; i < 8; i++)
+		w->word[i] = "";
+}
+
+static bool is(const char *a, const char *b)
+{
+	return !strcmp(a, b);
+}
+
+/* ---- core ---- */
+
+static struct xr_truth op_truth(const struct xr_machine *m, const struct words *w)
+{
+	int op = xr_op_by_name(w->word[1]), type = xr_type_by_name(w->word[2]);
+	if (op < 0 || type < 0 || op >= XR_N_NAMED_OPS || w->n != 4)
+		return unsaid;
+	const struct xr_machine_op *o = xr_machine_op(m, (enum xr_op)op, (enum xr_type)type);
+	double software = xr_types[type].vector ? 0 : m->emulated[type];
+	double latency = software, throughput = software;
+	if (!xr_op_has_type((enum xr_op)op, (enum xr_type)type) || (!o && !(software > 0)))
+		return absent("the machine has no such operation");
+	if (software > 0 && (xr_op_extra((enum xr_op)op, (enum xr_type)type) >= 0 || op == XR_FMA || op == XR_MIN || op == XR_CVT))
+		return unsaid; /* what software makes of these is the compiler's business */
+	if (o) {
+		double pieces = xr_machine_pieces(m, (enum xr_type)type), units = m->unit[o->unit].count;
+		throughput = fmax(pieces * o->busy / units, pieces / m->width);
+		latency = fmax(o->latency, throughput);
 	}
-	return true;
-}
-
-static bool is(const struct words *id, int i, const char *word)
-{
-	return i < id->n && !strcmp(id->w[i], word);
-}
-
-static json_t *count(double value)
-{
-	return json_integer((json_int_t)llround(value));
-}
-
-/* ---- operations ---- */
-
-static double unit_throughput(const struct xr_machine *m, const struct xr_machine_op *op)
-{
-	int units = op->unit >= 0 && op->unit < m->n_units ? m->unit[op->unit].count : 1;
-	return fmax(op->busy / (units > 0 ? units : 1), 1.0 / m->width);
-}
-
-static json_t *op_truth(const struct xr_machine *m, const struct words *id)
-{
-	int op = id->n == 4 ? xr_op_by_name(id->w[1]) : -1, type = id->n == 4 ? xr_type_by_name(id->w[2]) : -1;
-	if (op < 0 || type < 0 || op >= XR_N_NAMED_OPS || !xr_op_has_type((enum xr_op)op, (enum xr_type)type))
-		return NULL;
-	double latency, throughput;
-	if (type < XR_N_SCALARS && m->emulated[type] > 0) {
-		latency = throughput = m->emulated[type];
-		if (op == XR_FMA || op == XR_SQRT || op == XR_CVT || op == XR_MIN)
-			return NULL; /* what software makes of these is the compiler's business */
-	} else {
-		const struct xr_machine_op *cost = xr_machine_op(m, (enum xr_op)op, (enum xr_type)type);
-		if (!cost || xr_machine_pieces(m, (enum xr_type)type) != 1)
-			return NULL;
-		latency = cost->latency;
-		throughput = fmin(unit_throughput(m, cost), fmax(latency, 1.0 / m->width));
-	}
-	if (is(id, 3, "latency") || is(id, 3, "latency_max"))
-		return json_real(latency);
-	if (is(id, 3, "throughput") || is(id, 3, "throughput_max"))
-		return json_real(throughput);
+	int extra = xr_op_extra((enum xr_op)op, (enum xr_type)type);
+	if (o && extra >= 0 && !xr_machine_op(m, (enum xr_op)extra, (enum xr_type)type))
+		return absent("the chain needs another operation that the machine does not have");
+	if (is(w->word[3], "latency") || is(w->word[3], "latency_max"))
+		return in_cycles(m, latency);
+	if (is(w->word[3], "throughput") || is(w->word[3], "throughput_max"))
+		return in_cycles(m, throughput);
 	double flight = latency / throughput;
-	if (is(id, 3, "in_flight") && fabs(flight - floor(flight) - 0.5) > 0.15) /* half a unit rounds either way */
-		return count(fmax(1, round(flight)));
-	return NULL;
+	if (is(w->word[3], "in_flight") && fabs(flight - floor(flight) - 0.5) > 0.15) /* half a one rounds either way */
+		return number(fmax(1, round(flight)), 0, 0.5);
+	return unsaid;
 }
 
-/* ---- registers, instruction set, units ---- */
-
-static json_t *registers_truth(const struct xr_machine *m, const struct words *id)
+static struct xr_truth isa_truth(const struct xr_machine *m, const struct words *w)
 {
-	int n = 0;
-	if (is(id, 1, "int"))
+	int type = xr_type_by_name(w->word[2]);
+	if (is(w->word[1], "simd") && is(w->word[2], "width")) {
+		for (int op = 0; op < XR_N_OPS; op++)
+			for (int t = XR_V16F32; t < XR_N_TYPES; t++)
+				if (m->type_op[op][t].there)
+					return unsaid; /* vectors with costs of their own: what is "no more" depends on the operation */
+		if (!m->registers_vector || m->vector_bytes < 16)
+			return absent("no vectors");
+		return count((uint64_t)(m->vector_bytes < 64 ? m->vector_bytes : 64));
+	}
+	if (type < 0)
+		return unsaid;
+	const struct xr_machine_op *add = xr_machine_op(m, XR_ADD, (enum xr_type)type);
+	const struct xr_machine_op *mul = xr_machine_op(m, XR_MUL, (enum xr_type)type);
+	if (is(w->word[1], "fpu") && xr_types[type].fp && !xr_types[type].vector)
+		return hidden_if(add && add->latency >= 10, "so slow that software could be as quick", exact(json_boolean(add)));
+	if (is(w->word[1], "fma") && xr_types[type].fp) {
+		const struct xr_machine_op *fma = xr_machine_op(m, XR_FMA, (enum xr_type)type);
+		if (!add || !mul)
+			return fma ? unsaid : absent("no multiplication and addition to compare with");
+		return hidden_if(fma && fma->latency >= 0.9 * (add->latency + mul->latency), "as slow as a multiplication and an addition",
+		                 exact(json_boolean(fma)));
+	}
+	if (is(w->word[1], "simd") && xr_types[type].vector)
+		return hidden_if(!add, "no addition to try it with", exact(json_boolean(xr_machine_pieces(m, (enum xr_type)type) == 1)));
+	return unsaid;
+}
+
+static struct xr_truth registers_truth(const struct xr_machine *m, const struct words *w)
+{
+	const char *name = w->word[1];
+	int type = xr_type_by_name(name), n;
+	if (is(name, "int")) {
 		n = m->registers_int;
-	else if (is(id, 1, "f32") || is(id, 1, "f64"))
-		n = m->emulated[is(id, 1, "f32") ? XR_F32 : XR_F64] > 0 ? 0 : m->registers_fp;
-	else if (id->n == 2 && id->w[1][0] == 'v')
-		n = atoi(id->w[1] + 1) <= m->vector_bytes ? m->registers_vector : 0;
-	/* registers are counted with additions: no addition, no count */
-	enum xr_type type = is(id, 1, "int") ? XR_I32 : is(id, 1, "f32") ? XR_F32 : XR_F64;
-	return n > 1 && xr_machine_op(m, XR_ADD, type) ? count(n) : NULL;
-}
-
-static json_t *isa_truth(const struct xr_machine *m, const struct words *id)
-{
-	int type = id->n == 3 ? xr_type_by_name(id->w[2]) : -1;
-	bool vectors = m->registers_vector > 0;
-	if (is(id, 1, "fpu") && type >= 0 && xr_types[type].fp && type < XR_N_SCALARS) {
+		type = XR_I32;
+	} else if (is(name, "f32") || is(name, "f64")) {
+		n = m->registers_fp;
 		if (m->emulated[type] > 0)
-			return m->emulated[type] >= 10 ? json_false() : NULL;
-		const struct xr_machine_op *add = xr_machine_op(m, XR_ADD, (enum xr_type)type);
-		return add && add->latency < 10 ? json_true() : NULL;
-	}
-	if (is(id, 1, "fma") && type >= 0 && xr_types[type].fp && type < XR_N_SCALARS && !(m->emulated[type] > 0)) {
-		if (!xr_machine_op(m, XR_MUL, (enum xr_type)type) || !xr_machine_op(m, XR_ADD, (enum xr_type)type))
-			return NULL;
-		return json_boolean(xr_machine_op(m, XR_FMA, (enum xr_type)type) != NULL);
-	}
-	if (is(id, 1, "simd") && is(id, 2, "width"))
-		return vectors && xr_machine_op(m, XR_ADD, XR_V16F32) ? count(m->vector_bytes) : NULL;
-	if (is(id, 1, "simd") && type >= XR_N_SCALARS && xr_machine_op(m, XR_ADD, xr_types[type].element))
-		return json_boolean(vectors && xr_types[type].bytes <= m->vector_bytes);
-	return NULL;
-}
-
-static json_t *units_truth(const struct xr_machine *m, const struct words *id)
-{
-	int op = id->n == 3 ? xr_op_by_name(id->w[1]) : -1, type = id->n == 3 ? xr_type_by_name(id->w[2]) : -1;
-	if (op < 0 || type < 0 || (type < XR_N_SCALARS && m->emulated[type] > 0))
-		return NULL;
-	const struct xr_machine_op *cost = xr_machine_op(m, (enum xr_op)op, (enum xr_type)type);
-	if (!cost || cost->busy != 1 || cost->unit < 0 || m->unit[cost->unit].count > m->width ||
-	    xr_machine_pieces(m, (enum xr_type)type) != 1)
-		return NULL; /* more units than the front end can feed cannot be counted; busy ones neither */
-	return count(m->unit[cost->unit].count);
-}
-
-/* ---- caches ---- */
-
-/* The levels as data (or code) sees them, from the core outwards. */
-static int levels(const struct xr_machine *m, int holds, const struct xr_machine_cache **level)
-{
-	int n = 0;
-	for (int i = 0; i < m->n_caches; i++)
-		if (m->cache[i].holds & holds)
-			level[n++] = &m->cache[i];
-	return n;
-}
-
-/* Can a level be seen: larger than the one before, quicker than the one behind, smaller than memory? */
-static bool visible(const struct xr_machine *m, const struct xr_machine_cache **level, int n, int i)
-{
-	double behind = i + 1 < n ? level[i + 1]->latency : m->memory_latency;
-	if (level[i]->latency * 1.15 + 0.5 > behind)
-		return false;
-	if (level[i]->capacity * 4 > m->memory_bytes)
-		return false;
-	if (i > 0 && level[i]->inclusion != XR_EXCLUSIVE && level[i]->capacity < level[i - 1]->capacity * 3 / 2)
-		return false;
-	return true;
-}
-
-static bool all_visible(const struct xr_machine *m, const struct xr_machine_cache **level, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (!visible(m, level, n, i))
-			return false;
-	return true;
-}
-
-static json_t *geometry(const struct xr_machine *m, const struct xr_machine_cache *c, int i, const char *what)
-{
-	bool outer = i > 0;
-	if (!strcmp(what, "latency"))
-		return json_real(c->latency);
-	if (!strcmp(what, "line"))
-		return count((double)c->line_bytes);
-	if (outer && (c->hash || c->shared_by > 1 || c->inclusion == XR_EXCLUSIVE))
-		return NULL; /* only its effective size can be told, not these */
-	if (outer && m->placement == XR_PLACE_RANDOM && c->index == XR_PHYSICAL && !m->page_bytes)
-		return NULL;
-	if (!strcmp(what, "capacity"))
-		return count((double)c->capacity);
-	if (!strcmp(what, "ways"))
-		return xr_machine_ways(c) * c->line_bytes == c->capacity && c->capacity > 4096 ? NULL : count((double)xr_machine_ways(c));
-	return NULL;
-}
-
-static json_t *cache_truth(const struct xr_machine *m, const struct words *id)
-{
-	const struct xr_machine_cache *level[XR_MACHINE_CACHES];
-	int n = levels(m, XR_HOLDS_DATA, level);
-	if (is(id, 1, "levels"))
-		return all_visible(m, level, n) ? count(n) : NULL;
-	if (id->n != 3)
-		return NULL;
-	int i;
-	if (is(id, 1, "l1i")) {
-		n = levels(m, XR_HOLDS_CODE, level);
-		if (!n || level[0]->holds != XR_HOLDS_CODE)
-			return NULL;
-		i = 0;
-	} else if (is(id, 1, "l1d")) {
-		i = 0;
-	} else if (id->w[1][0] == 'l' && id->w[1][1] >= '2' && id->w[1][1] <= '6' && !id->w[1][2]) {
-		i = id->w[1][1] - '1';
+			return unsaid; /* software keeps them in integer registers, how many is its business */
+	} else if (is(name, "v16") || is(name, "v32") || is(name, "v64")) {
+		n = m->registers_vector;
+		type = is(name, "v16") ? XR_V16F32 : is(name, "v32") ? XR_V32F32 : XR_V64F32;
+		if (n && xr_machine_pieces(m, (enum xr_type)type) > 1)
+			return unsaid;
+		if (n && !xr_machine_op(m, XR_ADD, (enum xr_type)type))
+			return unsaid;
 	} else {
-		return NULL;
+		return unsaid;
 	}
-	if (i >= n || !visible(m, level, n, i))
-		return NULL;
-	for (int k = 0; k < i; k++)
-		if (!visible(m, level, n, k))
-			return NULL; /* then the numbers are off by one */
-	return geometry(m, level[i], i, id->w[2]);
+	if (!n)
+		return absent("no such registers");
+	return hidden_if(!xr_machine_op(m, XR_ADD, (enum xr_type)type) || n > 60, "no addition to fill them with, or too many",
+	                 count((uint64_t)n));
 }
 
-/* ---- memory, TLBs ---- */
-
-static int tlbs(const struct xr_machine *m, int holds, const struct xr_machine_tlb **tlb)
+static struct xr_truth units_truth(const struct xr_machine *m, const struct words *w)
 {
-	int n = 0;
-	for (int i = 0; i < m->n_tlbs; i++)
-		if (m->tlb[i].holds & holds)
-			tlb[n++] = &m->tlb[i];
-	return n;
+	int op = xr_op_by_name(w->word[1]), type = xr_type_by_name(w->word[2]);
+	if (op < 0 || type < 0)
+		return unsaid;
+	const struct xr_machine_op *o = xr_machine_op(m, (enum xr_op)op, (enum xr_type)type);
+	if (!o)
+		return absent("the machine has no such operation");
+	int n = m->unit[o->unit].count;
+	return hidden_if(o->busy != 1 || n > m->width || xr_machine_pieces(m, (enum xr_type)type) != 1,
+	                 "one slow unit looks like a part of a quick one, and more than can be fed cannot be counted",
+	                 count((uint64_t)n));
 }
 
-static bool room_for_pages(const struct xr_machine *m, double pages)
+/* ---- caches and TLBs ---- */
+
+/* The index of the cache that an id's word means, or -1: l1d, l1i, then l2 … along the data path. */
+static int cache_index(const struct xr_machine *m, const char *name)
 {
-	return pages * 4 * (double)m->page_bytes <= (double)m->memory_bytes;
+	int level = name[0] == 'l' ? atoi(name + 1) : 0, seen = 0;
+	bool code = is(name, "l1i");
+	if (level < 1 || (level == 1 && !code && !is(name, "l1d")))
+		return -1;
+	for (int i = 0; i < m->n_caches; i++)
+		if (m->cache[i].holds & (code ? XR_HOLDS_CODE : XR_HOLDS_DATA) && ++seen == level)
+			return code && m->cache[i].holds == XR_HOLDS_BOTH ? -1 : i;
+	return -1;
 }
 
-static json_t *tlb_truth(const struct xr_machine *m, const struct words *id)
+static int before(const struct xr_machine *m, int index, int holds)
 {
-	const struct xr_machine_tlb *tlb[XR_MACHINE_TLBS];
-	int n = 0, i = 0;
-	if (id->n != 3 || !m->page_bytes)
-		return NULL;
-	if (is(id, 1, "d1") || is(id, 1, "d2")) {
-		n = tlbs(m, XR_HOLDS_DATA, tlb);
-		i = is(id, 1, "d2");
-	} else if (is(id, 1, "i1")) {
-		n = tlbs(m, XR_HOLDS_CODE, tlb);
+	for (int i = index - 1; i >= 0; i--)
+		if (m->cache[i].holds & holds)
+			return i;
+	return -1;
+}
+
+static double latency_behind(const struct xr_machine *m, int index, int holds)
+{
+	for (int i = index + 1; i < m->n_caches; i++)
+		if (m->cache[i].holds & holds)
+			return m->cache[i].latency;
+	return m->memory_latency;
+}
+
+/* Can a level be seen: quicker than the one behind, larger than the one before, smaller than memory? And so those before
+ * it, else the numbers are off by one. */
+static bool shows(const struct xr_machine *m, int index, int holds)
+{
+	const struct xr_machine_cache *c = &m->cache[index];
+	int nearer = before(m, index, holds);
+	if (latency_behind(m, index, holds) < 1.15 * c->latency + 0.5 || c->capacity * 4 > m->memory_bytes)
+		return false;
+	if (nearer < 0)
+		return true;
+	if (c->inclusion != XR_EXCLUSIVE && c->capacity < m->cache[nearer].capacity * 3 / 2)
+		return false;
+	return shows(m, nearer, holds);
+}
+
+static struct xr_truth cache_fact(const struct xr_machine *m, int index, const char *what)
+{
+	const struct xr_machine_cache *c = &m->cache[index];
+	uint64_t ways = xr_machine_ways(c), sets = xr_machine_sets(c), way = c->capacity / ways;
+	bool first = before(m, index, c->holds) < 0, blurred = !first && (c->hash || c->inclusion == XR_EXCLUSIVE);
+	const char *why = "sets fill unevenly, or together with those of the nearer level: there is no edge";
+	if (is(what, "capacity"))
+		return hidden_if(blurred, why, number((double)c->capacity, blurred ? 0.15 : 0, 0));
+	if (is(what, "ways"))
+		return hidden_if(blurred || (sets == 1 && c->capacity > 4096) || ways > 64, why, count(ways));
+	if (is(what, "line"))
+		return count(c->line_bytes);
+	if (is(what, "latency"))
+		return in_cycles(m, c->latency);
+	if (is(what, "policy"))
+		return hidden_if((c->hash && sets > 1) || ways > 64, "its sets cannot be looked at one by one",
+		                 text(xr_policy_names[c->policy]));
+	if (is(what, "write_allocate"))
+		return exact(json_boolean(c->write_allocate));
+	if (is(what, "write_back"))
+		return exact(json_boolean(c->write_back));
+	if (is(what, "unified"))
+		return exact(json_boolean(c->holds == XR_HOLDS_BOTH));
+	if (is(what, "index"))
+		return hidden_if(way <= m->page_bytes || !m->page_bytes || (c->hash && sets > 1), "a way is not larger than a page",
+		                 text(c->index == XR_VIRTUAL ? "virtual" : "physical"));
+	if (is(what, "inclusion"))
+		return first ? absent("nothing is nearer to the core") : text(xr_inclusion_names[c->inclusion]);
+	if (is(what, "shared_by"))
+		return count((uint64_t)c->shared_by);
+	return unsaid;
+}
+
+static struct xr_truth cache_truth(const struct xr_machine *m, const struct words *w)
+{
+	if (is(w->word[1], "levels")) {
+		uint64_t levels = 0;
+		bool all = true;
+		for (int i = 0; i < m->n_caches; i++)
+			if (m->cache[i].holds & XR_HOLDS_DATA) {
+				levels++;
+				all &= shows(m, i, XR_HOLDS_DATA);
+			}
+		return hidden_if(!all, "one level cannot be told from the next", count(levels));
 	}
-	if (i >= n || tlb[i]->penalty < 2 || !room_for_pages(m, (double)tlb[i]->entries))
-		return NULL;
-	if (i > 0 && (tlb[i]->entries < 2 * tlb[i - 1]->entries || tlb[i - 1]->penalty < 2))
-		return NULL;
-	if (is(id, 2, "entries"))
-		return count((double)tlb[i]->entries);
-	if (is(id, 2, "ways") && i == 0)
-		return count((double)xr_machine_tlb_ways(tlb[i]));
-	if (is(id, 2, "penalty"))
-		return json_real(tlb[i]->penalty);
-	return NULL;
+	int index = cache_index(m, w->word[1]);
+	if (index < 0)
+		return w->n == 3 ? absent("no such cache") : unsaid;
+	return hidden_if(!shows(m, index, is(w->word[1], "l1i") ? XR_HOLDS_CODE : XR_HOLDS_DATA),
+	                 "hits and misses cost the same, or a nearer level holds as much",
+	                 w->n == 3 ? cache_fact(m, index, w->word[2]) : unsaid);
 }
 
-static json_t *memory_truth(const struct xr_machine *m, const struct words *id)
+static struct xr_truth tlb_truth(const struct xr_machine *m, const struct words *w)
 {
-	const struct xr_machine_tlb *tlb[XR_MACHINE_TLBS];
-	const struct xr_machine_cache *level[XR_MACHINE_CACHES];
-	int n_tlbs = tlbs(m, XR_HOLDS_DATA, tlb), n = levels(m, XR_HOLDS_DATA, level);
-	bool reachable = !n || level[n - 1]->capacity * 4 <= m->memory_bytes;
-	if (is(id, 1, "latency"))
-		return reachable ? json_real(m->memory_latency) : NULL;
-	if (is(id, 1, "latency_ns"))
-		return reachable && m->drift + m->step + m->ramp < 0.015 ? json_real(m->memory_latency * 1000 / m->mhz) : NULL;
-	if (is(id, 1, "page_size") && m->page_bytes && n_tlbs && tlb[0]->penalty >= 2 &&
-	    room_for_pages(m, (double)tlb[0]->entries))
-		return count((double)m->page_bytes);
-	return NULL;
+	int level = atoi(w->word[1] + 1), seen = 0, holds = w->word[1][0] == 'i' ? XR_HOLDS_CODE : XR_HOLDS_DATA;
+	const struct xr_machine_tlb *nearer = NULL;
+	if (level < 1 || w->n != 3)
+		return unsaid;
+	for (int i = 0; i < m->n_tlbs && m->page_bytes; i++) {
+		const struct xr_machine_tlb *t = &m->tlb[i];
+		struct xr_truth truth = unsaid;
+		if (!(t->holds & holds))
+			continue;
+		if (++seen < level) {
+			nearer = t;
+			continue;
+		}
+		if (is(w->word[2], "entries"))
+			truth = count(t->entries);
+		else if (is(w->word[2], "ways"))
+			truth = hidden_if(nearer, "seen only through the level before it", count(xr_machine_tlb_ways(t)));
+		else if (is(w->word[2], "penalty"))
+			truth = in_cycles(m, t->penalty);
+		else if (is(w->word[2], "page"))
+			truth = count(m->page_bytes);
+		return hidden_if(t->penalty < (nearer ? nearer->penalty : 0) + 2 || (nearer && t->entries < 2 * nearer->entries) ||
+		                         t->entries * 4 * m->page_bytes > m->memory_bytes,
+		                 "missing it costs no more, or memory is too small to miss it", truth);
+	}
+	return absent("no such TLB");
+}
+
+static struct xr_truth memory_truth(const struct xr_machine *m, const struct words *w)
+{
+	uint64_t largest = 0, line = 64;
+	for (int i = 0; i < m->n_caches; i++)
+		if (m->cache[i].holds & XR_HOLDS_DATA) {
+			largest = m->cache[i].capacity > largest ? m->cache[i].capacity : largest;
+			line = m->cache[i].line_bytes;
+		}
+	bool small = largest * 4 > m->memory_bytes;
+	const char *what = w->word[1], *why = "memory is hardly larger than the caches";
+	double latency_ns = m->memory_latency / (m->mhz * 1e-3), one = (double)line * m->parallelism / latency_ns;
+	if (is(what, "latency"))
+		return hidden_if(small, why, in_cycles(m, m->memory_latency));
+	if (is(what, "latency_ns"))
+		return hidden_if(small || m->drift + m->step + m->ramp >= 0.015, why, number(latency_ns, 0.05, 1));
+	if (is(what, "parallelism"))
+		return hidden_if(small || one > m->bandwidth_gbs * 0.9 || m->parallelism > 32, "bandwidth ends before parallelism does",
+		                 count((uint64_t)m->parallelism));
+	if (is(what, "page_size"))
+		return m->page_bytes ? hidden_if(m->n_tlbs == 0, "nothing shows where pages end", count(m->page_bytes))
+		                     : absent("no pages");
+	if (is(what, "page_resizing"))
+		return hidden_if(m->n_tlbs == 0, "nothing shows where pages end", exact(json_boolean(m->resizing && m->huge_bytes)));
+	if (is(what, "bandwidth") && is(w->word[2], "read")) {
+		double one_gbs = fmin(one, m->bandwidth_gbs), all = fmin(m->bandwidth_gbs, one_gbs * m->cores);
+		return hidden_if(small, why, number((is(w->word[3], "all") ? all : one_gbs) * 1e9, 0.1 + clock_error(m), 0));
+	}
+	return unsaid;
 }
 
 /* ---- the rest ---- */
 
-static json_t *threads_truth(const struct xr_machine *m, const struct words *id)
+static struct xr_truth siblings(const struct xr_machine *m)
 {
-	if (is(id, 1, "logical"))
-		return count(m->cores * m->smt);
-	bool seen = m->smt == 1 || m->shared_units;
-	if (is(id, 1, "cores"))
-		return seen ? count(m->cores) : NULL;
-	if (is(id, 1, "smt"))
-		return seen ? count(m->smt) : NULL;
-	return NULL;
+	json_t *groups = json_array();
+	for (int c = 0; c < m->cores; c++) {
+		json_t *group = json_array();
+		for (int t = 0; t < m->smt; t++)
+			json_array_append_new(group, json_integer(c + t * m->cores));
+		json_array_append_new(groups, group);
+	}
+	return exact(groups);
 }
 
-static json_t *os_truth(const struct xr_machine *m, const struct words *id)
+/* Do siblings share the units of this class: 1 all of them, 0 none, -1 some. */
+static int shares_units(const struct xr_machine *m, bool fp)
 {
-	if (is(id, 1, "timeslice") && m->timeslice_ms > 0)
-		return json_real(m->timeslice_ms / 1000);
-	return NULL;
+	static const enum xr_op ops[] = {XR_ADD, XR_MUL, XR_DIV};
+	int shared = 0, apart = 0;
+	for (int i = 0; i < 3; i++) {
+		const struct xr_machine_op *o = xr_machine_op(m, ops[i], fp ? XR_F64 : XR_I64);
+		if (o && m->shared_units >> o->unit & 1)
+			shared++;
+		else
+			apart++;
+	}
+	return !apart ? 1 : !shared ? 0 : -1;
 }
 
-static json_t *timer_truth(const struct xr_machine *m, const struct words *id)
+static struct xr_truth contexts(const struct xr_machine *m, const char *class)
 {
-	if (is(id, 1, "resolution"))
-		return json_real(m->timer_ns);
-	return NULL;
+	int logical = m->cores * m->smt, shares = is(class, "mem") ? 0 : shares_units(m, is(class, "fp"));
+	if (is(class, "fp") && !xr_machine_op(m, XR_ADD, XR_F64))
+		return unsaid;
+	if (is(class, "mem") && m->smt > 1 && xr_core_mem_unit(m) >= 0 && m->shared_units >> xr_core_mem_unit(m) & 1)
+		return unsaid;
+	return hidden_if(shares < 0 && m->smt > 1, "depends on which of the units a program needs",
+	                 count((uint64_t)(shares > 0 ? m->cores : logical)));
 }
 
-static json_t *cpu_truth(const struct xr_machine *m, const struct words *id)
+static struct xr_truth threads_truth(const struct xr_machine *m, const struct words *w)
 {
-	/* a clock that wanders has no one frequency */
-	if (is(id, 1, "frequency") && m->drift + m->step + m->ramp < 0.015)
-		return json_real(m->mhz * 1e6);
-	return NULL;
+	/* Siblings show by units they both want or by a first level they both use. */
+	bool shows_it = m->smt == 1 || m->n_caches > 0;
+	for (int u = 0; u < m->n_units; u++)
+		shows_it |= m->shared_units >> u & 1 && m->unit[u].count <= m->width;
+	const char *why = "siblings share nothing that a thread alone could use up";
+	if (is(w->word[1], "logical"))
+		return count((uint64_t)(m->cores * m->smt));
+	if (is(w->word[1], "cores"))
+		return hidden_if(!shows_it, why, count((uint64_t)m->cores));
+	if (is(w->word[1], "smt"))
+		return hidden_if(!shows_it, why, count((uint64_t)m->smt));
+	if (is(w->word[1], "siblings"))
+		return hidden_if(!shows_it, why, siblings(m));
+	if (is(w->word[1], "contexts"))
+		return contexts(m, w->word[2]);
+	return unsaid;
 }
 
-static json_t *branch_truth(const struct xr_machine *m, const struct words *id)
+static struct xr_truth clock_truth(const struct xr_machine *m, const struct words *w)
 {
-	return is(id, 1, "mispredict") && m->mispredict > 0 ? json_real(m->mispredict) : NULL;
+	if (is(w->word[0], "timer") && is(w->word[1], "resolution"))
+		return number(m->timer_ns, 0.02, 0);
+	if (is(w->word[0], "timer") && is(w->word[1], "overhead"))
+		return number(m->timer_cost_ns, 0.05 + m->jitter, 0.2);
+	if (is(w->word[0], "cpu") && is(w->word[1], "frequency"))
+		return hidden_if(xr_core_reference(m) != 1 || m->drift + m->step + m->ramp >= 0.015,
+		                 "an addition does not take one cycle, or the clock wanders", number(m->mhz * 1e6, clock_error(m), 0));
+	return unsaid;
 }
 
-static json_t *sharing_truth(const struct xr_machine *m, const struct words *id)
+static struct xr_truth prefetch_truth(const struct xr_machine *m, const struct words *w)
 {
-	const struct xr_machine_cache *level[XR_MACHINE_CACHES];
-	if (is(id, 1, "granule") && m->cores > 1 && levels(m, XR_HOLDS_DATA, level) > 0)
-		return count((double)level[0]->line_bytes);
-	return NULL;
+	if (!m->n_caches)
+		return absent("no cache to fetch into");
+	if (is(w->word[1], "adjacent"))
+		return exact(json_boolean(m->prefetch_adjacent));
+	if (is(w->word[1], "stride"))
+		return hidden_if(m->prefetch_stream, "streams look like strides", exact(json_boolean(m->prefetch_stride)));
+	if (is(w->word[1], "stream"))
+		return hidden_if(m->prefetch_stride, "strides look like streams", exact(json_boolean(m->prefetch_stream)));
+	if (is(w->word[1], "distance"))
+		return m->prefetch_stream ? count((uint64_t)m->prefetch_distance) : absent("no stream is followed");
+	return unsaid;
 }
 
-static json_t *topology_truth(const struct xr_machine *m, const struct words *id)
+static struct xr_truth system_truth(const struct xr_machine *m, const struct words *w)
 {
-	if (is(id, 1, "numa_nodes") && m->cores > 1 && (m->nodes == 1 || m->far_ns > 1.3 * m->near_ns))
-		return count(m->nodes);
-	return NULL;
+	if (is(w->word[0], "sharing") && is(w->word[1], "granule")) {
+		if (m->cores < 2 || !xr_model_granule(m))
+			return absent("no two cores that could fight for a line");
+		return count(xr_model_granule(m));
+	}
+	if (is(w->word[0], "topology") && is(w->word[1], "numa_nodes"))
+		return hidden_if(m->nodes > 1 && m->far_ns < 1.3 * m->near_ns, "far is as near as near", count((uint64_t)m->nodes));
+	if (is(w->word[0], "os") && is(w->word[1], "timeslice"))
+		return m->timeslice_ms > 0 ? number(m->timeslice_ms * 1e-3, 0.1, 0) : absent("nobody slices time");
+	if (is(w->word[0], "os") && is(w->word[1], "context_switch"))
+		return m->timeslice_ms > 0 ? number(m->switch_us * 1e-6, 0.05 + m->jitter, 0) : absent("nobody switches");
+	if (is(w->word[0], "branch") && is(w->word[1], "mispredict"))
+		return hidden_if(xr_core_reference(m) != 1, "cycles cannot be counted", number(m->mispredict, 0.02, 0.5));
+	return unsaid;
 }
 
 static const struct {
-	const char *word;
-	json_t *(*truth)(const struct xr_machine *machine, const struct words *id);
-} table[] = {
-	{"op", op_truth},         {"registers", registers_truth}, {"isa", isa_truth},         {"units", units_truth},
-	{"cache", cache_truth},   {"tlb", tlb_truth},             {"memory", memory_truth},   {"threads", threads_truth},
-	{"os", os_truth},         {"timer", timer_truth},         {"cpu", cpu_truth},         {"branch", branch_truth},
-	{"sharing", sharing_truth}, {"topology", topology_truth},
+	const char *first;
+	struct xr_truth (*truth)(const struct xr_machine *m, const struct words *w);
+} rooms[] = {
+	{"timer", clock_truth}, {"cpu", clock_truth}, {"op", op_truth}, {"isa", isa_truth}, {"registers", registers_truth},
+	{"units", units_truth}, {"threads", threads_truth}, {"cache", cache_truth}, {"tlb", tlb_truth},
+	{"memory", memory_truth}, {"prefetch", prefetch_truth}, {"sharing", system_truth}, {"topology", system_truth},
+	{"os", system_truth}, {"branch", system_truth},
 };
+
+struct xr_truth xr_model_truth_of(const struct xr_machine *machine, const char *fact_id)
+{
+	struct words w;
+	split(fact_id, &w);
+	for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
+		if (is(rooms[i].first, w.word[0]))
+			return rooms[i].truth(machine, &w);
+	return unsaid;
+}
+
+void xr_truth_release(struct xr_truth *truth)
+{
+	json_decref(truth->value);
+	*truth = unsaid;
+}
 
 json_t *xr_model_truth(const struct xr_machine *machine, const char *fact_id)
 {
-	struct words id;
-	if (!split(&id, fact_id))
-		return NULL;
-	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-		if (is(&id, 0, table[i].word))
-			return table[i].truth(machine, &id);
+	struct xr_truth truth = xr_model_truth_of(machine, fact_id);
+	if (truth.kind == XR_TRUTH_VALUE)
+		return truth.value;
+	xr_truth_release(&truth);
 	return NULL;
+}
+
+/* ---- comparing ---- */
+
+/* Policies that no sequence of accesses can tell apart at this number of ways. */
+static bool same_policy(uint64_t ways, const char *a, const char *b)
+{
+	bool like_lru = (is(a, "lru") || is(a, "plru") || is(a, "nru")) && (is(b, "lru") || is(b, "plru") || is(b, "nru"));
+	return is(a, b) || ways == 1 || (ways == 2 && like_lru);
+}
+
+static bool nothing(const json_t *found)
+{
+	return !found || json_is_null(found) || json_is_false(found) || (json_is_number(found) && json_number_value(found) == 0);
+}
+
+bool xr_truth_agrees(const struct xr_machine *machine, const char *fact_id, const struct xr_truth *truth,
+                     const json_t *found)
+{
+	struct words w;
+	switch (truth->kind) {
+	case XR_TRUTH_UNSAID:
+		return true;
+	case XR_TRUTH_ABSENT:
+		return nothing(found);
+	case XR_TRUTH_HIDDEN:
+		if (!found || json_is_null(found))
+			return true;
+		break;
+	case XR_TRUTH_VALUE:
+		break;
+	}
+	if (!found)
+		return false;
+	if (json_is_number(truth->value) && json_is_number(found)) {
+		double want = json_number_value(truth->value), got = json_number_value(found);
+		return fabs(got - want) <= fmax(fabs(want) * truth->relative, truth->absolute) + 1e-9 * fabs(want);
+	}
+	split(fact_id, &w);
+	if (json_is_string(truth->value) && json_is_string(found) && is(w.word[2], "policy")) {
+		int index = cache_index(machine, w.word[1]);
+		return index >= 0 && same_policy(xr_machine_ways(&machine->cache[index]), json_string_value(truth->value),
+		                                 json_string_value(found));
+	}
+	return json_equal(truth->value, found);
+}
+
+/* ---- all of them ---- */
+
+static void offer(const struct xr_machine *machine, const char *id, void (*each)(void *self, const char *fact_id), void *self)
+{
+	struct xr_truth truth = xr_model_truth_of(machine, id);
+	if (truth.kind == XR_TRUTH_VALUE)
+		each(self, id);
+	xr_truth_release(&truth);
+}
+
+void xr_model_truth_ids(const struct xr_machine *machine, void (*each)(void *self, const char *fact_id), void *self)
+{
+	static const char *const single[] = {
+		"timer.resolution", "timer.overhead", "cpu.frequency", "isa.simd.width", "registers.int", "registers.f32",
+		"registers.f64", "registers.v16", "registers.v32", "registers.v64", "threads.logical", "threads.cores",
+		"threads.smt", "threads.siblings", "threads.contexts.int", "threads.contexts.fp", "threads.contexts.mem",
+		"cache.levels", "memory.latency", "memory.latency_ns", "memory.parallelism", "memory.page_size",
+		"memory.page_resizing", "memory.bandwidth.read.one", "memory.bandwidth.read.all", "prefetch.adjacent",
+		"prefetch.stride", "prefetch.stream", "prefetch.distance", "sharing.granule", "topology.numa_nodes",
+		"os.timeslice", "os.context_switch", "branch.mispredict",
+	};
+	static const char *const of_cache[] = {"capacity", "ways", "line", "latency", "policy", "write_allocate", "write_back",
+	                                       "unified", "index", "inclusion", "shared_by"};
+	static const char *const caches[] = {"l1d", "l1i", "l2", "l3", "l4"};
+	static const char *const of_tlb[] = {"entries", "ways", "penalty", "page"};
+	static const char *const tlbs[] = {"d1", "d2", "i1"};
+	static const char *const of_op[] = {"latency", "throughput", "in_flight"};
+	char id[128];
+	for (size_t i = 0; i < sizeof single / sizeof *single; i++)
+		offer(machine, single[i], each, self);
+	for (int t = 0; t < XR_N_TYPES; t++) {
+		snprintf(id, sizeof id, "isa.fpu.%s", xr_types[t].name);
+		offer(machine, id, each, self);
+		snprintf(id, sizeof id, "isa.fma.%s", xr_types[t].name);
+		offer(machine, id, each, self);
+		snprintf(id, sizeof id, "isa.simd.%s", xr_types[t].name);
+		offer(machine, id, each, self);
+		for (int op = 0; op < XR_N_NAMED_OPS; op++) {
+			for (int k = 0; k < 3; k++) {
+				snprintf(id, sizeof id, "op.%s.%s.%s", xr_ops[op].name, xr_types[t].name, of_op[k]);
+				offer(machine, id, each, self);
+			}
+			snprintf(id, sizeof id, "units.%s.%s", xr_ops[op].name, xr_types[t].name);
+			offer(machine, id, each, self);
+		}
+	}
+	for (size_t c = 0; c < sizeof caches / sizeof *caches; c++)
+		for (size_t k = 0; k < sizeof of_cache / sizeof *of_cache; k++) {
+			snprintf(id, sizeof id, "cache.%s.%s", caches[c], of_cache[k]);
+			offer(machine, id, each, self);
+		}
+	for (size_t c = 0; c < sizeof tlbs / sizeof *tlbs; c++)
+		for (size_t k = 0; k < sizeof of_tlb / sizeof *of_tlb; k++) {
+			snprintf(id, sizeof id, "tlb.%s.%s", tlbs[c], of_tlb[k]);
+			offer(machine, id, each, self);
+		}
 }
