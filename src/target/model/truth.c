@@ -95,6 +95,8 @@ static struct xr_truth op_truth(const struct xr_machine *m, const struct words *
 	double latency = software, throughput = software;
 	if (!xr_op_has_type((enum xr_op)op, (enum xr_type)type) || (!o && !(software > 0)))
 		return absent("the machine has no such operation");
+	if (xr_machine_pieces(m, (enum xr_type)type) > 1)
+		return unsaid; /* made of narrower ones: whether that is an operation of the machine is a matter of words */
 	if (software > 0 && (xr_op_extra((enum xr_op)op, (enum xr_type)type) >= 0 || op == XR_FMA || op == XR_MIN || op == XR_CVT))
 		return unsaid; /* what software makes of these is the compiler's business */
 	if (o) {
@@ -439,7 +441,7 @@ static struct xr_truth system_truth(const struct xr_machine *m, const struct wor
 			return absent("no two cores that could fight for a line");
 		return count(xr_model_granule(m));
 	}
-	if (is(w->word[0], "topology") && is(w->word[1], "numa_nodes"))
+	if (is(w->word[0], "topology") && is(w->word[1], "numa_nodes") && m->cores > 1)
 		return hidden_if(m->nodes > 1 && m->far_ns < 1.3 * m->near_ns, "far is as near as near", count((uint64_t)m->nodes));
 	if (is(w->word[0], "os") && is(w->word[1], "timeslice"))
 		return m->timeslice_ms > 0 ? number(m->timeslice_ms * 1e-3, 0.1, 0) : absent("nobody slices time");
