@@ -37,6 +37,48 @@ static struct xr_array_index *index_new(size_t sets, size_t n)
 	return x;
 }
 
+/* ---- the tree of plru ---- */
+
+/* Makes the bits on the path to a way point away from it. 1: the victim is to the right. */
+static void tree_point_away(const struct xr_array *a, uint32_t way, uint64_t *set, uint64_t *clear)
+{
+	uint32_t node = 1, low = 0;
+	for (uint32_t size = a->tree_leaves / 2; size; size /= 2) {
+		bool right = way >= low + size;
+		uint64_t *bits = right ? clear : set;
+		bits[node / 64] |= UINT64_C(1) << node % 64;
+		low += right ? size : 0;
+		node = node * 2 + right;
+	}
+}
+
+static void make_tree_masks(struct xr_array *a)
+{
+	a->tree_set = xr_calloc(a->ways, sizeof *a->tree_set);
+	a->tree_clear = xr_calloc(a->ways, sizeof *a->tree_clear);
+	for (uint32_t w = 0; w < a->ways; w++)
+		tree_point_away(a, w, &a->tree_set[w], &a->tree_clear[w]);
+}
+
+static void tree_use(const struct xr_array *a, uint64_t *lines, uint32_t way)
+{
+	uint64_t *bits = lines + a->ways;
+	if (a->tree_set) {
+		*bits = (*bits | a->tree_set[way]) & ~a->tree_clear[way];
+		return;
+	}
+	uint32_t node = 1, low = 0;
+	for (uint32_t size = a->tree_leaves / 2; size; size /= 2) {
+		bool right = way >= low + size;
+		if (right)
+			bits[node / 64] &= ~(UINT64_C(1) << node % 64);
+		else
+			bits[node / 64] |= UINT64_C(1) << node % 64;
+		low += right ? size : 0;
+		node = node * 2 + right;
+	}
+}
+
 void xr_array_init(struct xr_array *a, uint64_t sets, uint64_t ways, enum xr_policy policy, struct xr_rng *rng)
 {
 	*a = (struct xr_array){.policy = policy, .sets = (uint32_t)sets, .ways = (uint32_t)ways, .rng = rng};
@@ -48,6 +90,8 @@ void xr_array_init(struct xr_array *a, uint64_t sets, uint64_t ways, enum xr_pol
 		tree_words = (a->tree_leaves + 63) / 64;
 	}
 	a->words = a->ways + tree_words;
+	if (tree_words == 1)
+		make_tree_masks(a);
 	a->word = xr_calloc((size_t)sets * a->words, sizeof *a->word);
 	if (ways > SCAN_MAX)
 		a->index = index_new((size_t)sets, (size_t)sets * a->words);
@@ -64,6 +108,8 @@ void xr_array_release(struct xr_array *a)
 		free(a->index->used);
 		free(a->index);
 	}
+	free(a->tree_set);
+	free(a->tree_clear);
 	free(a->word);
 	*a = (struct xr_array){0};
 }
@@ -137,22 +183,6 @@ static void link_newest(struct xr_array_index *x, uint64_t set, uint32_t at)
 }
 
 /* ---- policies ---- */
-
-static void tree_use(struct xr_array *a, uint64_t *lines, uint32_t way)
-{
-	uint64_t *bits = lines + a->ways;
-	uint32_t node = 1, low = 0;
-	for (uint32_t size = a->tree_leaves / 2; size; size /= 2) {
-		bool right = way >= low + size;
-		/* 1: the victim is to the right; so the bit is set when the use was to the left */
-		if (right)
-			bits[node / 64] &= ~(UINT64_C(1) << node % 64);
-		else
-			bits[node / 64] |= UINT64_C(1) << node % 64;
-		low += right ? size : 0;
-		node = node * 2 + right;
-	}
-}
 
 static uint32_t tree_victim(const struct xr_array *a, const uint64_t *lines)
 {

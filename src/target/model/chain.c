@@ -16,9 +16,6 @@
 enum {
 	PLAIN_MAX = 20000,       /* places of a walk in few spans that are all simulated */
 	LISTED_MAX = 160000,     /* the same for a walk that lists places one by one: it means those */
-	WARM_STEPS = 3000,
-	COUNT_STEPS = 2048,
-	RANDOM_STEPS = 12000,    /* where replacement is random, averages need more */
 	SCRIPT_STEPS = 30000,    /* of all repetitions of a script together, about */
 	SCRIPT_REPS = 64,
 	SCRIPT_PHASE_MAX = 400000,
@@ -28,7 +25,6 @@ enum {
 struct chain {
 	struct xr_mem_buffer *buffer;
 	bool huge;              /* pages that the costs below were found with */
-	double irq_every_ns;
 	/* scripts */
 	double *rep_cycles;     /* timed cycles of the repetitions that were simulated */
 	size_t n_reps;
@@ -46,17 +42,6 @@ static void chain_free(void *own)
 	free(c);
 }
 
-static bool replaces_randomly(const struct xr_machine *m)
-{
-	for (int i = 0; i < m->n_caches; i++)
-		if (m->cache[i].policy == XR_RANDOM)
-			return true;
-	for (int i = 0; i < m->n_tlbs; i++)
-		if (m->tlb[i].policy == XR_RANDOM)
-			return true;
-	return false;
-}
-
 static void put_events(const struct xr_machine *m, const struct xr_tally *tally, struct xr_reading *out)
 {
 	(void)m;
@@ -66,32 +51,22 @@ static void put_events(const struct xr_machine *m, const struct xr_tally *tally,
 
 /* ---- endless walks ---- */
 
-static size_t at_least(size_t n, size_t laps, size_t steps)
-{
-	size_t enough = n * laps;
-	return enough > steps ? enough : (steps + n - 1) / n * n;
-}
-
 /* Steady state of one endless walk on this memory; sets job->one. */
 static void settle(const struct xr_machine *m, struct xr_mem *mem, struct xr_trip *trip, struct xr_job *job,
                    struct xr_reading *out)
 {
-	bool small = trip->n < 4096;
-	struct xr_tally tally = {0}, after = {0};
-	size_t turn = trip->n * trip->cursors;
-	if (trip->cursors > 1)
-		turn = trip->n; /* together the cursors go round once */
-	size_t counted = at_least(turn, small ? 4 : 1, replaces_randomly(m) ? RANDOM_STEPS : COUNT_STEPS);
-	xr_trip_run(trip, mem, m, 0, at_least(turn, small ? 5 : 2, WARM_STEPS), NULL);
-	xr_trip_run(trip, mem, m, 0, counted, &tally);
+	struct xr_tally tally, after = {0};
+	xr_trip_settle(trip, mem, m, 0, &tally);
 	job->one.cycles = xr_trip_cycles(trip, m, mem, &tally);
 	put_events(m, &tally, out);
 
-	size_t lap = turn < 4096 ? turn : 4096;
+	size_t lap = trip->n < 4096 ? trip->n : 4096;
+	job->one.cold_cycles = m->memory_latency * (double)lap;
+	if (!(m->interrupts_hz > 0))
+		return;
 	xr_mem_interrupt(mem, 0, IRQ_LINES);
 	xr_trip_run(trip, mem, m, 0, lap, &after);
 	job->one.refill_cycles = fmax(0, xr_trip_cycles(trip, m, mem, &after) - job->one.cycles) * (double)lap;
-	job->one.cold_cycles = m->memory_latency * (double)lap;
 }
 
 static void simulate_endless(struct xr_model *model, struct xr_job *job, struct xr_reading *out)
@@ -161,7 +136,7 @@ static void simulate_script(struct xr_model *model, struct xr_job *job)
 		c->timed_phases += spec->phase[i].timed;
 		c->accesses += spec->phase[i].timed ? (double)trip[i].n * spec->phase[i].passes : 0;
 	}
-	bool random = replaces_randomly(&model->machine);
+	bool random = xr_machine_replaces_randomly(&model->machine);
 	size_t most = (size_t)fmax(random ? 8 : 4, fmin(SCRIPT_REPS, ceil(SCRIPT_STEPS / fmax(steps, 1))));
 	free(c->rep_cycles);
 	c->rep_cycles = xr_calloc(most, sizeof *c->rep_cycles);

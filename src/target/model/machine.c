@@ -54,6 +54,17 @@ int xr_machine_unit(const struct xr_machine *machine, const char *name)
 	return -1;
 }
 
+bool xr_machine_replaces_randomly(const struct xr_machine *machine)
+{
+	for (int i = 0; i < machine->n_caches; i++)
+		if (machine->cache[i].policy == XR_RANDOM)
+			return true;
+	for (int i = 0; i < machine->n_tlbs; i++)
+		if (machine->tlb[i].policy == XR_RANDOM)
+			return true;
+	return false;
+}
+
 uint64_t xr_machine_ways(const struct xr_machine_cache *cache)
 {
 	return cache->ways ? cache->ways : cache->capacity / cache->line_bytes;

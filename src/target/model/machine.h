@@ -139,6 +139,7 @@ const struct xr_machine_op *xr_machine_op(const struct xr_machine *machine, enum
 int xr_machine_pieces(const struct xr_machine *machine, enum xr_type type);
 int xr_machine_unit(const struct xr_machine *machine, const char *name); /* index or -1 */
 
+bool xr_machine_replaces_randomly(const struct xr_machine *machine); /* any cache or TLB */
 uint64_t xr_machine_sets(const struct xr_machine_cache *cache);
 uint64_t xr_machine_ways(const struct xr_machine_cache *cache);   /* full: all lines */
 uint64_t xr_machine_tlb_ways(const struct xr_machine_tlb *tlb);   /* full: all entries */

@@ -135,11 +135,8 @@ static struct box *box_of(struct xr_mem *mem, int index, int group)
 	return box;
 }
 
-static struct core *core_of(struct xr_mem *mem, int index)
+static void make_core(struct xr_mem *mem, struct core *core, int index)
 {
-	struct core *core = &mem->core[index];
-	if (core->there)
-		return core;
 	core->there = true;
 	for (int i = 0; i < mem->machine->n_caches; i++)
 		core->cache[i] = box_of(mem, i, index / mem->machine->cache[i].shared_by);
@@ -149,6 +146,13 @@ static struct core *core_of(struct xr_mem *mem, int index)
 		xr_array_init(core->tlb[i], t->entries / xr_machine_tlb_ways(t), xr_machine_tlb_ways(t), (enum xr_policy)t->policy,
 		              &mem->rng);
 	}
+}
+
+static inline struct core *core_of(struct xr_mem *mem, int index)
+{
+	struct core *core = &mem->core[index];
+	if (!core->there)
+		make_core(mem, core, index);
 	return core;
 }
 
@@ -247,17 +251,9 @@ static uint64_t tlb_set(const struct xr_array *tlb, uint64_t page)
 	return tlb->sets & (tlb->sets - 1) ? page % tlb->sets : page & (tlb->sets - 1);
 }
 
-static double translate(struct xr_mem *mem, struct core *core, const struct path *path, const struct xr_mem_buffer *b,
-                        uint64_t address, int *missed)
+static double look_up(struct xr_mem *mem, struct core *core, const struct path *path, uint64_t page, uint64_t key,
+                      int *missed)
 {
-	*missed = 0;
-	if (!path->n_tlbs || !b->frame)
-		return 0;
-	uint64_t page = address >> (b->huge ? mem->huge_shift : mem->page_shift);
-	uint64_t key = page << 1 | b->huge, *last = &core->last_page[path == &mem->code];
-	if (*last == key + 1)
-		return 0;
-	*last = key + 1;
 	int found = path->n_tlbs;
 	for (int i = 0; i < path->n_tlbs; i++) {
 		struct xr_array *tlb = core->tlb[path->tlb[i]];
@@ -275,6 +271,19 @@ static double translate(struct xr_mem *mem, struct core *core, const struct path
 	}
 	*missed = found;
 	return found ? mem->machine->tlb[path->tlb[found - 1]].penalty : 0;
+}
+
+static inline double translate(struct xr_mem *mem, struct core *core, const struct path *path,
+                               const struct xr_mem_buffer *b, uint64_t address, int *missed)
+{
+	if (!path->n_tlbs || !b->frame)
+		return 0;
+	uint64_t page = address >> (b->huge ? mem->huge_shift : mem->page_shift);
+	uint64_t key = page << 1 | b->huge, *last = &core->last_page[path == &mem->code];
+	if (*last == key + 1)
+		return 0;
+	*last = key + 1;
+	return look_up(mem, core, path, page, key, missed);
 }
 
 /* ---- caches ---- */
@@ -307,7 +316,7 @@ static inline uint64_t set_of(struct xr_mem *mem, const struct box *box, struct 
 	return box->cache->hash ? (mixed(line) >> 32) * sets >> 32 : line & (sets - 1);
 }
 
-static uint64_t *find_line(struct xr_mem *mem, const struct box *box, struct spot *spot, uint64_t *set)
+static inline uint64_t *find_line(struct xr_mem *mem, const struct box *box, struct spot *spot, uint64_t *set)
 {
 	*set = set_of(mem, box, spot);
 	return xr_array_find(&box->array, *set, spot->address >> box->line_shift);

@@ -79,7 +79,16 @@ static void place(const struct xr_machine *m, const struct xr_team_spec *spec, s
 
 /* ---- what each costs with the others around ---- */
 
-/* All walks at once, each at its own pace, for so long that everybody has warmed up and member 0 has counted. */
+/* Has every walker gone round at least once, finding everything in the first level? Then that is how it stays. */
+static bool all_at_home(const struct team *t)
+{
+	for (int i = 0; i < t->n; i++)
+		if (t->player[i].walks && (t->player[i].steps < t->player[i].trip.n + CHUNK || t->player[i].tally.disturbed > 0))
+			return false;
+	return true;
+}
+
+/* All walks at once, each at its own pace, for so long that everybody has warmed up and has been counted. */
 static void walk_together(const struct xr_machine *m, struct xr_mem *mem, struct team *t)
 {
 	size_t total = 0, most = 0;
@@ -88,7 +97,7 @@ static void walk_together(const struct xr_machine *m, struct xr_mem *mem, struct
 			most = t->player[i].trip.n;
 	for (int counting = 0; counting < 2; counting++) {
 		double until = t->player[0].time;
-		size_t wanted = counting ? (most > 2048 ? most : 2048) : LAPS_WARM * most + 2048;
+		size_t wanted = counting ? (most > 2048 ? most : 2048) : LAPS_WARM * most + 256;
 		for (int i = 0; i < t->n; i++) {
 			t->player[i].steps = 0;
 			t->player[i].tally = (struct xr_tally){0};
@@ -96,6 +105,8 @@ static void walk_together(const struct xr_machine *m, struct xr_mem *mem, struct
 		}
 		for (bool ready = false; !ready && total < (size_t)STEPS_MAX * (counting ? 2 : 1);) {
 			ready = true;
+			if (counting && all_at_home(t))
+				break;
 			until += 200;
 			for (int i = 0; i < t->n; i++) {
 				struct player *p = &t->player[i];
@@ -107,6 +118,7 @@ static void walk_together(const struct xr_machine *m, struct xr_mem *mem, struct
 					p->tally.latency += tally.latency;
 					p->tally.flow += tally.flow;
 					p->tally.from_memory += tally.from_memory;
+					p->tally.disturbed += tally.disturbed;
 					p->steps += CHUNK;
 					total += CHUNK;
 				}
@@ -161,7 +173,12 @@ static void simulate_walks(struct xr_model *model, struct team *t)
 		xr_trip_init(&p->trip, buffer, &chain->phase[0], chain->cursors, by);
 		p->trip.at = p->trip.n * (size_t)i / (size_t)t->n * p->trip.cursors; /* not all at the same place */
 	}
-	walk_together(&small, mem, t);
+	if (t->n == 1) {
+		xr_trip_settle(&t->player[0].trip, mem, &small, t->player[0].core, &t->player[0].tally);
+		t->player[0].cycles = xr_trip_cycles(&t->player[0].trip, &small, mem, &t->player[0].tally);
+	} else {
+		walk_together(&small, mem, t);
+	}
 	share_bandwidth(m, mem, t);
 	xr_mem_free(mem);
 	int unit = xr_core_mem_unit(m);

@@ -6,6 +6,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum {
+	COUNT_STEPS = 4096,
+	RANDOM_STEPS = 12000,    /* where replacement is random, averages need more */
+};
+
 uint64_t xr_trip_count(const struct xr_phase *phase)
 {
 	uint64_t n = 0;
@@ -71,6 +76,7 @@ static void count(struct xr_tally *tally, const struct pace *pace, const struct 
 	tally->last = met->latency + met->tlb;
 	tally->flow += beyond > pace->issue ? beyond : pace->issue;
 	tally->from_memory += met->level == pace->n_levels;
+	tally->disturbed += met->level > 0 || met->tlb_level > 0;
 	for (int i = 0; i < met->level && i < XR_MACHINE_CACHES; i++)
 		tally->miss[i]++;
 	for (int i = 0; i < met->tlb_level && i < XR_MACHINE_TLBS; i++)
@@ -100,6 +106,34 @@ void xr_trip_run(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machi
 		}
 	}
 	trip->at = step * trip->cursors + cursor;
+}
+
+static size_t whole_laps(size_t lap, size_t at_least, size_t steps)
+{
+	return lap * at_least > steps ? lap * at_least : (steps + lap - 1) / lap * lap;
+}
+
+void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machine *machine, int core,
+                    struct xr_tally *tally)
+{
+	bool random = xr_machine_replaces_randomly(machine), small = trip->n < 4096;
+	size_t lap = trip->n; /* together the cursors go round once */
+	int same = 0, enough = lap < 256 ? 3 : 2, most = small ? 12 : 3;
+	double before = -1;
+	if (lap < 16)
+		lap *= 16;
+	for (int i = 0; i < most; i++) {
+		*tally = (struct xr_tally){0};
+		xr_trip_run(trip, mem, machine, core, lap, tally);
+		if (i && !tally->disturbed) /* nothing changes any more */
+			return;
+		same = tally->latency + tally->flow == before ? same + 1 : 0;
+		before = tally->latency + tally->flow;
+		if (same >= enough && !random)
+			return;
+	}
+	*tally = (struct xr_tally){0};
+	xr_trip_run(trip, mem, machine, core, whole_laps(lap, small ? 4 : 1, random ? RANDOM_STEPS : COUNT_STEPS), tally);
 }
 
 double xr_trip_cycles(const struct xr_trip *trip, const struct xr_machine *machine, const struct xr_mem *mem,

@@ -30,12 +30,17 @@ struct xr_tally {
 	double flow;        /* as many at a time as the machine can */
 	double last;        /* latency of the last one */
 	double from_memory; /* lines */
+	double disturbed;   /* steps that missed the first level, cache or TLB */
 	double miss[XR_MACHINE_CACHES], tlb_miss[XR_MACHINE_TLBS];
 };
 
 /* Takes `steps` steps on a core; adds to the tally (NULL: nobody counts). */
 void xr_trip_run(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machine *machine, int core, size_t steps,
                  struct xr_tally *tally);
+
+/* Walks until the steady state is reached, and counts it: a few laps when these repeat exactly, else some thousand steps. */
+void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machine *machine, int core,
+                    struct xr_tally *tally);
 
 /* Cycles per step of one cursor, by what the tally holds. */
 double xr_trip_cycles(const struct xr_trip *trip, const struct xr_machine *machine, const struct xr_mem *mem,
