@@ -112,6 +112,14 @@ static int add_operation(const struct xr_machine *machine, enum xr_op op, enum x
 	return -1;
 }
 
+bool xr_core_op(const struct xr_machine *machine, enum xr_op op, enum xr_type type, struct xr_machine_op *out)
+{
+	const struct xr_machine_op *cost = xr_machine_op(machine, op, type);
+	if (cost)
+		*out = *cost;
+	return cost || (has_type(machine, type) && xr_op_has_type(op, type) && plain_cost(machine, op, out));
+}
+
 static int statement_of(const struct xr_machine *machine, const struct xr_stream *stream, struct statement *s,
                         char reason[static 128])
 {

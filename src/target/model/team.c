@@ -88,25 +88,42 @@ static bool all_at_home(const struct team *t)
 	return true;
 }
 
-/* All walks at once, each at its own pace, for so long that everybody has warmed up and has been counted. */
+static void add_tally(struct xr_tally *sum, const struct xr_tally *tally)
+{
+	sum->n += tally->n;
+	sum->latency += tally->latency;
+	sum->flow += tally->flow;
+	sum->from_memory += tally->from_memory;
+	sum->disturbed += tally->disturbed;
+}
+
+/* Everybody goes round a few times, in turns of equal steps: a slow starter must not starve. */
+static void warm_up(const struct xr_machine *m, struct xr_mem *mem, struct team *t, size_t most)
+{
+	for (size_t steps = 0; steps < LAPS_WARM * most + CHUNK && steps * (size_t)t->n < STEPS_MAX; steps += CHUNK)
+		for (int i = 0; i < t->n; i++)
+			if (t->player[i].walks && steps < LAPS_WARM * t->player[i].trip.n + CHUNK)
+				xr_trip_run(&t->player[i].trip, mem, m, t->player[i].core, CHUNK, NULL);
+}
+
+/* All walks at once, each at its own pace. The first of two times round is for finding the pace. */
 static void walk_together(const struct xr_machine *m, struct xr_mem *mem, struct team *t)
 {
-	size_t total = 0, most = 0;
+	size_t most = 0;
 	for (int i = 0; i < t->n; i++)
 		if (t->player[i].walks && t->player[i].trip.n > most)
 			most = t->player[i].trip.n;
+	warm_up(m, mem, t, most);
 	for (int counting = 0; counting < 2; counting++) {
-		double until = t->player[0].time;
-		size_t wanted = counting ? (most > 2048 ? most : 2048) : LAPS_WARM * most + 256;
+		double until = 0;
+		size_t total = 0;
 		for (int i = 0; i < t->n; i++) {
 			t->player[i].steps = 0;
+			t->player[i].time = 0;
 			t->player[i].tally = (struct xr_tally){0};
-			until = fmax(until, t->player[i].time);
 		}
-		for (bool ready = false; !ready && total < (size_t)STEPS_MAX * (counting ? 2 : 1);) {
+		for (bool ready = false; !ready && total < STEPS_MAX && !all_at_home(t);) {
 			ready = true;
-			if (counting && all_at_home(t))
-				break;
 			until += 200;
 			for (int i = 0; i < t->n; i++) {
 				struct player *p = &t->player[i];
@@ -114,15 +131,11 @@ static void walk_together(const struct xr_machine *m, struct xr_mem *mem, struct
 					struct xr_tally tally = {0};
 					xr_trip_run(&p->trip, mem, m, p->core, CHUNK, &tally);
 					p->time += xr_trip_cycles(&p->trip, m, mem, &tally) * CHUNK / p->trip.cursors;
-					p->tally.n += tally.n;
-					p->tally.latency += tally.latency;
-					p->tally.flow += tally.flow;
-					p->tally.from_memory += tally.from_memory;
-					p->tally.disturbed += tally.disturbed;
+					add_tally(&p->tally, &tally);
 					p->steps += CHUNK;
 					total += CHUNK;
 				}
-				ready &= !p->walks || p->steps >= (wanted < p->trip.n * 3 ? wanted : p->trip.n * 3 + 1024);
+				ready &= !p->walks || p->steps >= (p->trip.n > 2048 ? p->trip.n : 2048);
 			}
 		}
 	}

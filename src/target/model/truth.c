@@ -179,13 +179,13 @@ static struct xr_truth units_truth(const struct xr_machine *m, const struct word
 	int op = xr_op_by_name(w->word[1]), type = xr_type_by_name(w->word[2]);
 	if (op < 0 || type < 0)
 		return unsaid;
-	const struct xr_machine_op *o = xr_machine_op(m, (enum xr_op)op, (enum xr_type)type);
-	if (!o)
+	struct xr_machine_op o;
+	if (!xr_core_op(m, (enum xr_op)op, (enum xr_type)type, &o))
 		return absent("the machine has no such operation");
-	int n = m->unit[o->unit].count;
-	return hidden_if(o->busy != 1 || n > m->width || xr_machine_pieces(m, (enum xr_type)type) != 1,
-	                 "one slow unit looks like a part of a quick one, and more than can be fed cannot be counted",
-	                 count((uint64_t)n));
+	if (o.unit < 0 || xr_machine_pieces(m, (enum xr_type)type) != 1)
+		return unsaid;
+	int n = m->unit[o.unit].count;
+	return hidden_if(o.busy != 1, "one slow unit looks like a part of a quick one", count((uint64_t)(n < m->width ? n : m->width)));
 }
 
 /* ---- caches and TLBs ---- */
@@ -331,7 +331,7 @@ static struct xr_truth memory_truth(const struct xr_machine *m, const struct wor
 	if (is(what, "latency"))
 		return hidden_if(small, why, in_cycles(m, m->memory_latency));
 	if (is(what, "latency_ns"))
-		return hidden_if(small || m->drift + m->step + m->ramp >= 0.015, why, number(latency_ns, 0.05, 1));
+		return m->drift + m->step + m->ramp >= 0.015 ? unsaid : hidden_if(small, why, number(latency_ns, 0.05, 1));
 	if (is(what, "parallelism"))
 		return hidden_if(small || one > m->bandwidth_gbs * 0.9 || m->parallelism > 32, "bandwidth ends before parallelism does",
 		                 count((uint64_t)m->parallelism));
@@ -394,6 +394,8 @@ static struct xr_truth threads_truth(const struct xr_machine *m, const struct wo
 	for (int u = 0; u < m->n_units; u++)
 		shows_it |= m->shared_units >> u & 1 && m->unit[u].count <= m->width;
 	const char *why = "siblings share nothing that a thread alone could use up";
+	if (m->cores * m->smt == 1 && !(m->timeslice_ms > 0))
+		return unsaid; /* no threads at all */
 	if (is(w->word[1], "logical"))
 		return count((uint64_t)(m->cores * m->smt));
 	if (is(w->word[1], "cores"))
@@ -414,8 +416,10 @@ static struct xr_truth clock_truth(const struct xr_machine *m, const struct word
 	if (is(w->word[0], "timer") && is(w->word[1], "overhead"))
 		return number(m->timer_cost_ns, 0.05 + m->jitter, 0.2);
 	if (is(w->word[0], "cpu") && is(w->word[1], "frequency"))
-		return hidden_if(xr_core_reference(m) != 1 || m->drift + m->step + m->ramp >= 0.015,
-		                 "an addition does not take one cycle, or the clock wanders", number(m->mhz * 1e6, clock_error(m), 0));
+		return m->drift + m->step + m->ramp >= 0.015 /* a clock that wanders has no one frequency */
+		         ? unsaid
+		         : hidden_if(xr_core_reference(m) != 1, "an addition does not take one cycle, so cycles cannot be counted",
+		                     number(m->mhz * 1e6, clock_error(m), 0));
 	return unsaid;
 }
 
@@ -441,7 +445,7 @@ static struct xr_truth system_truth(const struct xr_machine *m, const struct wor
 			return absent("no two cores that could fight for a line");
 		return count(xr_model_granule(m));
 	}
-	if (is(w->word[0], "topology") && is(w->word[1], "numa_nodes") && m->cores > 1)
+	if (is(w->word[0], "topology") && is(w->word[1], "numa_nodes") && m->cores > 2) /* two are one pair: nothing to compare */
 		return hidden_if(m->nodes > 1 && m->far_ns < 1.3 * m->near_ns, "far is as near as near", count((uint64_t)m->nodes));
 	if (is(w->word[0], "os") && is(w->word[1], "timeslice"))
 		return m->timeslice_ms > 0 ? number(m->timeslice_ms * 1e-3, 0.1, 0) : absent("nobody slices time");
