@@ -80,6 +80,17 @@ static double finite_or_zero(double x)
 	return isfinite(x) ? x : 0;
 }
 
+static json_t *events_to_json(const struct xr_events *e)
+{
+	json_t *cache = json_array(), *tlb = json_array();
+	for (int i = 0; i < XR_EVENT_LEVELS; i++) {
+		json_array_append_new(cache, json_real(finite_or_zero(e->cache_miss[i])));
+		json_array_append_new(tlb, json_real(finite_or_zero(e->tlb_miss[i])));
+	}
+	return json_pack("{s:f, s:f, s:o, s:o}", "cycles", finite_or_zero(e->cycles), "insns", finite_or_zero(e->insns),
+	                 "cache_miss", cache, "tlb_miss", tlb);
+}
+
 static json_t *reading_to_json(const struct xr_reading *r)
 {
 	if (r->status != XR_READ_OK)
@@ -87,7 +98,8 @@ static json_t *reading_to_json(const struct xr_reading *r)
 	json_t *samples = json_array();
 	for (int i = 0; i < r->samples && r->sample; i++)
 		json_array_append_new(samples, json_real(finite_or_zero(r->sample[i])));
-	return json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:b, s:b, s:f, s:f, s:f, s:f, s:f, s:o}",
+	json_t *json =
+		json_pack("{s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:b, s:b, s:f, s:f, s:f, s:f, s:f, s:o}",
 	                 "status", 0, "ns", finite_or_zero(r->ns), "cycles", finite_or_zero(r->cycles), "median_ns",
 	                 finite_or_zero(r->median_ns), "median_cycles", finite_or_zero(r->median_cycles), "spread",
 	                 finite_or_zero(r->spread), "nonlinear", finite_or_zero(r->nonlinear), "cycle_ns",
@@ -95,6 +107,9 @@ static json_t *reading_to_json(const struct xr_reading *r)
 	                 r->look.looked, "insns", finite_or_zero(r->look.insns), "stack_refs",
 	                 finite_or_zero(r->look.stack_refs), "calls", finite_or_zero(r->look.calls), "code_bytes",
 	                 finite_or_zero(r->code_bytes), "granule_ns", finite_or_zero(r->granule_ns), "sample", samples);
+	if (r->events.counted)
+		json_object_set_new(json, "events", events_to_json(&r->events));
+	return json;
 }
 
 int xr_recorder_put(struct xr_recorder *recorder, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,

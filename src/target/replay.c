@@ -23,6 +23,17 @@ static double real(const json_t *object, const char *key)
 	return json_number_value(json_object_get(object, key));
 }
 
+static void events_from_json(const json_t *json, struct xr_events *out)
+{
+	out->counted = json != NULL;
+	out->cycles = real(json, "cycles");
+	out->insns = real(json, "insns");
+	for (size_t i = 0; i < XR_EVENT_LEVELS; i++) {
+		out->cache_miss[i] = json_number_value(json_array_get(json_object_get(json, "cache_miss"), i));
+		out->tlb_miss[i] = json_number_value(json_array_get(json_object_get(json, "tlb_miss"), i));
+	}
+}
+
 static void reading_from_json(struct xr_target *target, const json_t *json, struct xr_reading *out)
 {
 	*out = (struct xr_reading){0};
@@ -48,6 +59,7 @@ static void reading_from_json(struct xr_target *target, const json_t *json, stru
 	out->look.calls = real(json, "calls");
 	out->code_bytes = real(json, "code_bytes");
 	out->granule_ns = real(json, "granule_ns");
+	events_from_json(json_object_get(json, "events"), &out->events);
 	const json_t *sample = json_object_get(json, "sample");
 	size_t n = json_array_size(sample);
 	double *values = xr_arena_array(&target->samples, double, n ? n : 1);

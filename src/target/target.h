@@ -32,6 +32,15 @@ struct xr_look {
 	double calls;       /* calls of library functions: software does the operation */
 };
 
+/* Event counts per operation, where the target has counters (xr_target_info.counters). */
+enum { XR_EVENT_LEVELS = 8 };
+struct xr_events {
+	bool counted;
+	double cycles, insns;
+	double cache_miss[XR_EVENT_LEVELS]; /* by level from the core outwards, as data, or as code for XR_WALK */
+	double tlb_miss[XR_EVENT_LEVELS];
+};
+
 struct xr_reading {
 	enum xr_reading_status status;
 	const char *reason;   /* when not OK; lives as long as the target */
@@ -48,6 +57,7 @@ struct xr_reading {
 	struct xr_look look;
 	double code_bytes;    /* XR_WALK: bytes of one block or statement; 0 elsewhere */
 	double granule_ns;    /* XR_CLOCK: smallest step of the clock */
+	struct xr_events events;
 };
 
 /* How much trouble to take. {0} means the target's defaults. */

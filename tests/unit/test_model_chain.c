@@ -214,6 +214,25 @@ static void addresses_outside_the_buffer_are_refused(void **state)
 	xr_target_free(t);
 }
 
+static void counters_count_misses_where_there_are_counters(void **state)
+{
+	(void)state;
+	struct xr_machine m = machine_of("machines/p6.ini");
+	struct xr_span span = {0, 32, 1024}, pages = {0, 4096 + 32, 256};
+	struct xr_buffer buffer = {1, 2 << 20, XR_SMALL};
+	struct xr_spec lines = xr_spec_cycle(buffer, &span, 1, 5), walk = xr_spec_cycle(buffer, &pages, 1, 5);
+	struct xr_target *t = xr_model_open_machine(&m, 4);
+	assert_false(time_one(t, &lines).events.counted);
+	xr_target_free(t);
+	m.counters = 1;
+	t = xr_model_open_machine(&m, 4);
+	struct xr_events e = time_one(t, &lines).events;
+	assert_true(e.counted && e.cache_miss[0] == 1 && e.cache_miss[1] == 0 && e.tlb_miss[0] == 0 && e.insns == 1);
+	e = time_one(t, &walk).events;
+	assert_true(e.tlb_miss[0] > 0.9);
+	xr_target_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +245,7 @@ int main(void)
 		cmocka_unit_test(the_os_may_turn_a_busy_buffer_to_huge_pages),
 		cmocka_unit_test(no_cache_at_all_is_a_machine_too),
 		cmocka_unit_test(addresses_outside_the_buffer_are_refused),
+		cmocka_unit_test(counters_count_misses_where_there_are_counters),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

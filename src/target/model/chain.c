@@ -42,13 +42,6 @@ static void chain_free(void *own)
 	free(c);
 }
 
-static void put_events(const struct xr_machine *m, const struct xr_tally *tally, struct xr_reading *out)
-{
-	(void)m;
-	(void)tally;
-	(void)out;
-}
-
 /* ---- endless walks ---- */
 
 /* Steady state of one endless walk on this memory; sets job->one. */
@@ -58,7 +51,8 @@ static void settle(const struct xr_machine *m, struct xr_mem *mem, struct xr_tri
 	struct xr_tally tally, after = {0};
 	xr_trip_settle(trip, mem, m, 0, &tally);
 	job->one.cycles = xr_trip_cycles(trip, m, mem, &tally);
-	put_events(m, &tally, out);
+	if (out)
+		xr_trip_events(&tally, job->one.cycles, m, &out->events);
 
 	size_t lap = trip->n < 4096 ? trip->n : 4096;
 	job->one.cold_cycles = m->memory_latency * (double)lap;
@@ -101,11 +95,13 @@ static size_t bounded(uint64_t n)
 	return n < SCRIPT_PHASE_MAX ? (size_t)n : SCRIPT_PHASE_MAX;
 }
 
-/* One repetition; *untimed gets the cycles of what is not timed. */
-static double repeat(struct xr_model *model, const struct xr_chain_spec *spec, struct xr_trip *trip, double *untimed)
+/* One repetition; *untimed gets the cycles of what is not timed, *counted the events of what is. */
+static double repeat(struct xr_model *model, const struct xr_chain_spec *spec, struct xr_trip *trip, double *untimed,
+                     struct xr_tally *counted)
 {
 	double timed = 0;
 	*untimed = 0;
+	*counted = (struct xr_tally){0};
 	for (unsigned i = 0; i < spec->n_phases; i++) {
 		const struct xr_phase *phase = &spec->phase[i];
 		struct xr_tally tally = {0};
@@ -116,16 +112,19 @@ static double repeat(struct xr_model *model, const struct xr_chain_spec *spec, s
 		double all = each * (double)trip[i].n * phase->passes;
 		if (trip[i].use == XR_USE_READ && !trip[i].dependent)
 			all += tally.last; /* all in flight at once; the last one still has to come home */
-		if (phase->timed)
+		if (phase->timed) {
 			timed += all;
-		else
+			xr_tally_add(counted, &tally);
+		} else {
 			*untimed += all;
+		}
 	}
 	return timed;
 }
 
-static void simulate_script(struct xr_model *model, struct xr_job *job)
+static void simulate_script(struct xr_model *model, struct xr_job *job, struct xr_reading *out)
 {
+	struct xr_tally counted;
 	const struct xr_chain_spec *spec = &job->spec->chain;
 	struct chain *c = job->own;
 	struct xr_trip trip[XR_PHASES_MAX];
@@ -141,9 +140,9 @@ static void simulate_script(struct xr_model *model, struct xr_job *job)
 	free(c->rep_cycles);
 	c->rep_cycles = xr_calloc(most, sizeof *c->rep_cycles);
 	c->n_reps = 0;
-	repeat(model, spec, trip, &c->untimed_cycles); /* warming up */
+	repeat(model, spec, trip, &c->untimed_cycles, &counted); /* warming up */
 	while (c->n_reps < most) {
-		double cycles = repeat(model, spec, trip, &c->untimed_cycles);
+		double cycles = repeat(model, spec, trip, &c->untimed_cycles, &counted);
 		c->rep_cycles[c->n_reps++] = cycles;
 		if (!random && c->n_reps >= 3 && cycles == c->rep_cycles[c->n_reps - 2] && cycles == c->rep_cycles[c->n_reps - 3]) {
 			c->rep_cycles[0] = cycles; /* so it goes on for ever */
@@ -153,6 +152,8 @@ static void simulate_script(struct xr_model *model, struct xr_job *job)
 	}
 	for (unsigned i = 0; i < spec->n_phases; i++)
 		xr_trip_release(&trip[i]);
+	if (out && c->accesses > 0)
+		xr_trip_events(&counted, c->rep_cycles[0] / c->accesses, &model->machine, &out->events);
 	double first = xr_mem_latency(model->mem, XR_USE_READ, 0), second = xr_mem_latency(model->mem, XR_USE_READ, 1);
 	job->one.refill_cycles = IRQ_LINES / 4.0 * fmax(0, second - first);
 }
@@ -219,7 +220,7 @@ static void find_costs(struct xr_model *model, struct xr_job *job, struct xr_rea
 	}
 	c->timed_phases = 0;
 	c->accesses = 0;
-	simulate_script(model, job);
+	simulate_script(model, job, out);
 	job->sample = sample_script;
 	double ghz = model->machine.mhz * 1e-3;
 	double rep_ns = (c->untimed_cycles + c->rep_cycles[0]) / ghz + 2 * c->timed_phases * model->machine.timer_cost_ns;

@@ -148,10 +148,10 @@ static int check_ops(struct xr_machine *machine, const char *name, struct xr_err
 {
 	for (int op = 0; op < XR_N_OPS; op++) {
 		for (int c = 0; c < XR_N_CLASSES; c++)
-			if (check_op(machine, &machine->class_op[op][c], op, c == XR_CLASS_FP, name, err))
+			if (check_op(machine, &machine->class_op[op][c], (enum xr_op)op, c == XR_CLASS_FP, name, err))
 				return -1;
 		for (int t = 0; t < XR_N_TYPES; t++)
-			if (check_op(machine, &machine->type_op[op][t], op, xr_types[t].fp, name, err))
+			if (check_op(machine, &machine->type_op[op][t], (enum xr_op)op, xr_types[t].fp, name, err))
 				return -1;
 	}
 	return 0;

@@ -60,6 +60,8 @@ void xr_model_prepare_ops(struct xr_model *model, struct xr_job *job, struct xr_
 	job->quantum = (unroll + length - 1) / length * length;
 	job->one.cycles = xr_core_cycles(&model->machine, &demand);
 	out->look = (struct xr_look){true, demand.insns, demand.stack_refs, demand.calls};
+	if (model->machine.counters)
+		out->events = (struct xr_events){.counted = true, .cycles = job->one.cycles, .insns = demand.insns};
 }
 
 /* Looks at the clock back to back. One observation: the cost of a look, from as many as a coarse clock needs. */

@@ -88,15 +88,6 @@ static bool all_at_home(const struct team *t)
 	return true;
 }
 
-static void add_tally(struct xr_tally *sum, const struct xr_tally *tally)
-{
-	sum->n += tally->n;
-	sum->latency += tally->latency;
-	sum->flow += tally->flow;
-	sum->from_memory += tally->from_memory;
-	sum->disturbed += tally->disturbed;
-}
-
 /* Everybody goes round a few times, in turns of equal steps: a slow starter must not starve. */
 static void warm_up(const struct xr_machine *m, struct xr_mem *mem, struct team *t, size_t most)
 {
@@ -131,7 +122,7 @@ static void walk_together(const struct xr_machine *m, struct xr_mem *mem, struct
 					struct xr_tally tally = {0};
 					xr_trip_run(&p->trip, mem, m, p->core, CHUNK, &tally);
 					p->time += xr_trip_cycles(&p->trip, m, mem, &tally) * CHUNK / p->trip.cursors;
-					add_tally(&p->tally, &tally);
+					xr_tally_add(&p->tally, &tally);
 					p->steps += CHUNK;
 					total += CHUNK;
 				}

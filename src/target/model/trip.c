@@ -83,6 +83,31 @@ static void count(struct xr_tally *tally, const struct pace *pace, const struct 
 		tally->tlb_miss[i]++;
 }
 
+void xr_tally_add(struct xr_tally *sum, const struct xr_tally *tally)
+{
+	sum->n += tally->n;
+	sum->latency += tally->latency;
+	sum->flow += tally->flow;
+	sum->last = tally->last;
+	sum->from_memory += tally->from_memory;
+	sum->disturbed += tally->disturbed;
+	for (int i = 0; i < XR_MACHINE_CACHES; i++)
+		sum->miss[i] += tally->miss[i];
+	for (int i = 0; i < XR_MACHINE_TLBS; i++)
+		sum->tlb_miss[i] += tally->tlb_miss[i];
+}
+
+void xr_trip_events(const struct xr_tally *tally, double cycles, const struct xr_machine *machine, struct xr_events *out)
+{
+	if (!machine->counters || !(tally->n > 0))
+		return;
+	*out = (struct xr_events){.counted = true, .cycles = cycles, .insns = 1};
+	for (int i = 0; i < XR_EVENT_LEVELS && i < XR_MACHINE_CACHES; i++)
+		out->cache_miss[i] = tally->miss[i] / tally->n;
+	for (int i = 0; i < XR_EVENT_LEVELS && i < XR_MACHINE_TLBS; i++)
+		out->tlb_miss[i] = tally->tlb_miss[i] / tally->n;
+}
+
 void xr_trip_run(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machine *machine, int core, size_t steps,
                  struct xr_tally *tally)
 {
@@ -125,7 +150,7 @@ void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_ma
 	for (int i = 0; i < most; i++) {
 		*tally = (struct xr_tally){0};
 		xr_trip_run(trip, mem, machine, core, lap, tally);
-		if (i && !tally->disturbed) /* nothing changes any more */
+		if (i && !(tally->disturbed > 0)) /* nothing changes any more */
 			return;
 		same = tally->latency + tally->flow == before ? same + 1 : 0;
 		before = tally->latency + tally->flow;

@@ -4,6 +4,7 @@
 
 #include "nano/spec.h"
 #include "target/model/mem.h"
+#include "target/target.h"
 
 struct xr_trip {
 	struct xr_mem_buffer *buffer;
@@ -33,6 +34,11 @@ struct xr_tally {
 	double disturbed;   /* steps that missed the first level, cache or TLB */
 	double miss[XR_MACHINE_CACHES], tlb_miss[XR_MACHINE_TLBS];
 };
+
+void xr_tally_add(struct xr_tally *sum, const struct xr_tally *tally);
+
+/* As counters would show it, per step. */
+void xr_trip_events(const struct xr_tally *tally, double cycles, const struct xr_machine *machine, struct xr_events *out);
 
 /* Takes `steps` steps on a core; adds to the tally (NULL: nobody counts). */
 void xr_trip_run(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machine *machine, int core, size_t steps,

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { VISITS_MAX = 20000, WARM_VISITS = 3000, COUNT_VISITS = 4096, STATEMENT_BYTES = 4, BLOCK_BYTES = 16, IRQ_LINES = 64 };
+enum { VISITS_MAX = 20000, WARM_VISITS = 2048, COUNT_VISITS = 4096, STATEMENT_BYTES = 4, BLOCK_BYTES = 16, IRQ_LINES = 64 };
 
 static double visit_cycles(const struct xr_model *model, const struct xr_met *met, enum xr_walk_kind kind)
 {
@@ -25,18 +25,29 @@ static double visit_cycles(const struct xr_model *model, const struct xr_met *me
 	}
 }
 
-/* Mean cycles of `visits` visits; jumps take a new order every lap. */
-static double run(struct xr_model *model, struct xr_mem *mem, struct xr_trip *trip, enum xr_walk_kind kind, size_t visits)
+struct walked {
+	double cycles, visits;
+	struct xr_tally tally; /* misses */
+};
+
+/* Adds `visits` visits; jumps take a new order every lap. */
+static void run(struct xr_model *model, struct xr_mem *mem, struct xr_trip *trip, enum xr_walk_kind kind, size_t visits,
+                struct walked *sum)
 {
-	double cycles = 0;
 	for (size_t i = 0; i < visits; i++) {
 		if (trip->at == 0 && kind == XR_JUMPS)
 			xr_trip_shuffle(trip, xr_rng_next(&model->rng) | 1);
 		struct xr_met met = xr_mem_access(mem, 0, trip->buffer, trip->offset[trip->at], XR_USE_FETCH);
-		cycles += visit_cycles(model, &met, kind);
+		sum->cycles += visit_cycles(model, &met, kind);
+		sum->tally.n++;
+		sum->tally.disturbed += met.level > 0 || met.tlb_level > 0;
+		for (int k = 0; k < met.level; k++)
+			sum->tally.miss[k]++;
+		for (int k = 0; k < met.tlb_level; k++)
+			sum->tally.tlb_miss[k]++;
 		trip->at = trip->at + 1 == trip->n ? 0 : trip->at + 1;
 	}
-	return cycles / (double)visits;
+	sum->visits += (double)visits;
 }
 
 static size_t laps(size_t n, size_t at_least, size_t visits)
@@ -44,15 +55,29 @@ static size_t laps(size_t n, size_t at_least, size_t visits)
 	return n * at_least > visits ? n * at_least : (visits + n - 1) / n * n;
 }
 
-static void settle(struct xr_model *model, struct xr_mem *mem, struct xr_trip *trip, struct xr_job *job)
+static void settle(struct xr_model *model, struct xr_mem *mem, struct xr_trip *trip, struct xr_job *job,
+                   struct xr_events *events)
 {
 	enum xr_walk_kind kind = job->spec->walk.kind;
-	run(model, mem, trip, kind, laps(trip->n, 2, WARM_VISITS));
-	job->one.cycles = run(model, mem, trip, kind, laps(trip->n, 1, COUNT_VISITS));
+	struct walked counted = {0}, after = {0};
+	for (int lap = 0; lap < 2; lap++) { /* the second lap has everything at home, or more have to be walked */
+		counted = (struct walked){0};
+		run(model, mem, trip, kind, trip->n, &counted);
+	}
+	if (counted.tally.disturbed > 0) {
+		run(model, mem, trip, kind, laps(trip->n, 1, WARM_VISITS), &counted);
+		counted = (struct walked){0};
+		run(model, mem, trip, kind, laps(trip->n, 1, COUNT_VISITS), &counted);
+	}
+	job->one.cycles = counted.cycles / counted.visits;
+	xr_trip_events(&counted.tally, job->one.cycles, &model->machine, events);
 	size_t lap = trip->n < 4096 ? trip->n : 4096;
-	xr_mem_interrupt(mem, 0, IRQ_LINES);
-	job->one.refill_cycles = fmax(0, run(model, mem, trip, kind, lap) - job->one.cycles) * (double)lap;
 	job->one.cold_cycles = model->machine.memory_latency * (double)lap;
+	if (!(model->machine.interrupts_hz > 0))
+		return;
+	xr_mem_interrupt(mem, 0, IRQ_LINES);
+	run(model, mem, trip, kind, lap, &after);
+	job->one.refill_cycles = fmax(0, after.cycles / after.visits - job->one.cycles) * (double)lap;
 }
 
 /* Lines of a straight run as places. */
@@ -104,7 +129,7 @@ void xr_model_prepare_walk(struct xr_model *model, struct xr_job *job, struct xr
 	struct xr_machine small = xr_machine_scaled(&model->machine, by);
 	struct xr_mem *mem = by > 1 ? xr_mem_new(&small, xr_rng_next(&model->rng)) : model->mem;
 	xr_trip_init(&trip, by > 1 ? xr_mem_buffer(mem, &region, true) : buffer, &places, 1, by);
-	settle(model, mem, &trip, job);
+	settle(model, mem, &trip, job, &out->events);
 	xr_trip_release(&trip);
 	if (by > 1)
 		xr_mem_free(mem);
