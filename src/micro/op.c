@@ -100,7 +100,7 @@ static void put_fma(struct xr_run *run, const struct xr_opcost *plain, const str
 	if (native && native->ok && (!plain->ok || xr_opcost_objection(arena, plain, plain->alone)) &&
 	    !xr_opcost_objection(arena, native, native->alone))
 		c = native;
-	if (c->ok && c->alone->look.looked && c->alone->look.insns > 1.5 && !c->alone->look.calls)
+	if (c->ok && c->alone->look.looked && c->alone->look.insns > 1.5 && c->alone->look.calls == 0)
 		xr_opcost_put_none(run, c, "", XR_UNSUPPORTED, "the compiler makes a multiplication and an addition of it");
 	else
 		xr_opcost_put(run, c, "");

@@ -107,7 +107,7 @@ static void both_forms_and_a_baked_program_give_readings(void **state)
 		assert_int_equal(xr_target_time(target, &brief, spec, 2, r, &err), 0);
 		assert_int_equal(r[0].status, XR_READ_OK);
 		assert_int_equal(r[1].status, XR_READ_OK);
-		assert_true(r[0].samples >= 3);
+		assert_true(r[0].samples >= 1);
 		xr_target_free(target);
 	}
 }
