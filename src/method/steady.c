@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-enum { TURNS = 16, TURNS_QUICK = 4 };
+enum { TURNS = 10, TURNS_QUICK = 4 };
 static const double seen_twice = 1.02, few = 0.05;
 
 /* Takes one more reading of a specification into account: out keeps the second least, *least the least. */

@@ -24,8 +24,17 @@ static size_t few(struct xr_spec *specs)
 	specs[n++] = xr_spec_mix(mix, 2);
 	struct xr_stream text = {.op = XR_TEXT, .type = XR_F64, .n = 2, .text = "p0 = p0 * p1 + p2"};
 	specs[n++] = xr_spec_mix(&text, 1);
+	struct xr_stream coin = {.op = XR_COIN, .type = XR_I32, .n = 4, .link = XR_HALF, .values = XR_LONG};
+	specs[n++] = xr_spec_mix(&coin, 1);
+	struct xr_stream fused = {.op = XR_FUSED, .type = XR_F32, .n = 1, .values = XR_LONG};
+	specs[n++] = xr_spec_mix(&fused, 1);
+	specs[n++] = xr_spec_stream(XR_FORWARD_POINTER, XR_I64, 1);
+	specs[n++] = xr_spec_stream(XR_FORWARD_LOCAL, XR_F64, 1);
+	specs[n++] = xr_spec_stream(XR_BRANCH, XR_I32, 1);
 	for (size_t i = 0; i < n; i++)
 		specs[i].ops.unroll = 4; /* short enough to read */
+	specs[n] = xr_spec_stream(XR_ADD, XR_I32, 2); /* long enough for marks */
+	specs[n++].ops.unroll = 16;
 	return n;
 }
 

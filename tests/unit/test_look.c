@@ -35,6 +35,18 @@ static void sees_spills_and_calls(void **state)
 	}
 }
 
+static void leaves_out_what_compilers_do_at_the_ends(void **state)
+{
+	static const char text[] = "xr_begin_1:\n.L1:\n\tmovl\t8(%rsp), %eax\n\taddl\t%edx, %eax\n\txr_middle_1_17:\n\taddl\t%edx, %eax\n"
+				   "\taddl\t%edx, %eax\n\txr_last_1_18:\n\taddl\t%edx, %eax\n\tmovl\t%eax, 8(%rsp)\n\tjne\t.L1\nxr_end_1:\n";
+	(void)state;
+	struct xr_look look = xr_look_at(text, "1", 4, 2);
+	assert_true(look.looked);
+	assert_true(look.insns == 1 && look.stack_refs == 0);
+	look = xr_look_at(text, "1", 4, 0);
+	assert_true(look.stack_refs == 0.5);
+}
+
 static void says_when_there_is_nothing_to_look_at(void **state)
 {
 	(void)state;
@@ -49,6 +61,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_instructions_between_the_labels),
 		cmocka_unit_test(sees_spills_and_calls),
+		cmocka_unit_test(leaves_out_what_compilers_do_at_the_ends),
 		cmocka_unit_test(says_when_there_is_nothing_to_look_at),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
