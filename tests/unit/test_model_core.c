@@ -127,6 +127,33 @@ static void operations_compete_for_their_unit(void **state)
 	near(cost(&m, &spec) * 16, 8);
 }
 
+static double text(const struct xr_machine *m, const char *statement, enum xr_type type, int n)
+{
+	struct xr_spec spec = xr_spec_stream(XR_TEXT, type, n);
+	spec.ops.stream[0].text = statement;
+	return cost(m, &spec);
+}
+
+static void statements_cost_what_a_compiler_would_make_of_them(void **state)
+{
+	(void)state;
+	struct xr_machine m = machine_of("machines/server.ini"), p6 = machine_of("machines/p6.ini");
+	near(text(&m, "p0 = p0 * p1", XR_F64, 1), 4);
+	near(text(&m, "p0 = p0 * p1", XR_F64, 10), 0.5);
+	near(text(&m, "p0 = p0 * p1 + p2", XR_F64, 1), 4);     /* fused */
+	near(text(&p6, "p0 = p0 * p1 + p2", XR_F64, 1), 8);    /* not */
+	near(text(&m, "p0 = p0 + p1 * p2", XR_F64, 1), 4);     /* the product is the same every time */
+	near(text(&m, "p0 = (p0 + p1) * (p0 + p2)", XR_F64, 1), 8);
+	near(text(&m, "p0 += p1; p0 *= 3", XR_I32, 1), 4);
+	near(text(&m, "p0 = p0 + p1 + p0", XR_I64, 1), 2);
+	near(text(&m, "p0 = p1 * p2", XR_I64, 4), 0.2);        /* a copy is left in the loop */
+	near(text(&m, "p0 = p0 - p1", XR_I64, 1), -1);         /* no sub on this machine */
+	near(text(&m, "p0 = foo(p0)", XR_I64, 1), -1);
+	near(text(&m, "p0 = (p0", XR_I64, 1), -1);
+	near(text(&m, "", XR_I64, 1), -1);
+	near(text(&m, "if (p0) p1 = 2;", XR_I64, 1), -1);
+}
+
 static struct xr_reading time_one(struct xr_target *t, const struct xr_spec *spec)
 {
 	struct xr_reading out;
@@ -228,6 +255,7 @@ int main(void)
 		cmocka_unit_test(emulated_types_cost_what_software_takes),
 		cmocka_unit_test(the_first_variable_too_many_spills),
 		cmocka_unit_test(operations_compete_for_their_unit),
+		cmocka_unit_test(statements_cost_what_a_compiler_would_make_of_them),
 		cmocka_unit_test(readings_are_what_the_core_takes),
 		cmocka_unit_test(a_missing_operation_is_unsupported_with_a_reason),
 		cmocka_unit_test(the_timer_shows_its_granules_and_cost),

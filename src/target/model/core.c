@@ -1,5 +1,7 @@
 #include "target/model/core.h"
 
+#include "target/model/text.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -120,14 +122,31 @@ bool xr_core_op(const struct xr_machine *machine, enum xr_op op, enum xr_type ty
 	return cost || (has_type(machine, type) && xr_op_has_type(op, type) && plain_cost(machine, op, out));
 }
 
+/* -1: not on this machine; -2: not a statement. */
+static int statement_text(const struct xr_machine *machine, const struct xr_stream *stream, struct statement *s,
+                          char reason[static 128])
+{
+	struct xr_text_cost cost;
+	if (!has_type(machine, stream->type)) {
+		snprintf(reason, 128, "the machine has no %s", xr_types[stream->type].name);
+		return -1;
+	}
+	if (xr_text_cost(machine, stream->text ? stream->text : "", stream->type, &cost, reason))
+		return cost.malformed ? -2 : -1;
+	s->latency = cost.latency;
+	s->slots = cost.slots;
+	s->software = cost.software;
+	s->calls = cost.calls;
+	memcpy(s->unit, cost.unit, sizeof s->unit);
+	return 0;
+}
+
 static int statement_of(const struct xr_machine *machine, const struct xr_stream *stream, struct statement *s,
                         char reason[static 128])
 {
 	*s = (struct statement){.pieces = xr_machine_pieces(machine, stream->type)};
-	if (stream->op == XR_TEXT) {
-		snprintf(reason, 128, "a model of a machine has no compiler for statements given as text");
-		return -1;
-	}
+	if (stream->op == XR_TEXT)
+		return statement_text(machine, stream, s, reason);
 	enum xr_op op = stream->op == XR_FUSED ? XR_FMA : stream->op;
 	if (add_operation(machine, op, stream->type, s, reason))
 		return -1;
@@ -203,8 +222,9 @@ int xr_core_demand(const struct xr_machine *machine, const struct xr_ops_spec *o
 
 	*out = (struct xr_demand){0};
 	for (int i = 0; i < ops->n_streams; i++) {
-		if (statement_of(machine, &ops->stream[i], &s[i], reason))
-			return -1;
+		int status = statement_of(machine, &ops->stream[i], &s[i], reason);
+		if (status)
+			return status;
 		length += ops->stream[i].share ? ops->stream[i].share : ops->stream[i].n;
 	}
 	find_spills(machine, ops, s, spilled);

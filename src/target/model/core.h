@@ -18,7 +18,7 @@ struct xr_demand {
 	double insns, stack_refs, calls;
 };
 
-/* 0, or -1 with the reason when the machine has no such operation. */
+/* 0, or with the reason -1: the machine has no such operation, -2: a statement given as text is none. */
 int xr_core_demand(const struct xr_machine *machine, const struct xr_ops_spec *ops, struct xr_demand *out,
                    char reason[static 128]);
 

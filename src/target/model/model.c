@@ -49,8 +49,10 @@ void xr_model_prepare_ops(struct xr_model *model, struct xr_job *job, struct xr_
 	const struct xr_ops_spec *ops = &job->spec->ops;
 	struct xr_demand demand;
 	char reason[128];
-	if (xr_core_demand(&model->machine, ops, &demand, reason)) {
-		xr_model_refuse(model, out, XR_READ_UNSUPPORTED, "%s", reason);
+	int status = xr_core_demand(&model->machine, ops, &demand, reason);
+	if (status) {
+		out->refused = status == -2;
+		xr_model_refuse(model, out, out->refused ? XR_READ_FAILED : XR_READ_UNSUPPORTED, "%s", reason);
 		return;
 	}
 	int length = 0, unroll = ops->unroll ? ops->unroll : 64;
