@@ -179,15 +179,8 @@ static struct xr_truth units_truth(const struct xr_machine *m, const struct word
 	int op = xr_op_by_name(w->word[1]), type = xr_type_by_name(w->word[2]);
 	if (op < 0 || type < 0)
 		return unsaid;
-<<<<<<< HEAD
 	struct xr_machine_op o;
 	if (!xr_core_op(m, (enum xr_op)op, (enum xr_type)type, &o))
-=======
-	const struct xr_machine_op *o = xr_machine_op(m, (enum xr_op)op, (enum xr_type)type);
-	if (!o && op >= XR_N_NAMED_OPS)
-		return unsaid; /* loads, stores, branches, shuffles are there without a section of their own */
-	if (!o)
->>>>>>> dced06b (model: truth of what is there without a section; all: clean with clang)
 		return absent("the machine has no such operation");
 	if (o.unit < 0 || xr_machine_pieces(m, (enum xr_type)type) != 1)
 		return unsaid;
@@ -452,14 +445,8 @@ static struct xr_truth system_truth(const struct xr_machine *m, const struct wor
 			return absent("no two cores that could fight for a line");
 		return count(xr_model_granule(m));
 	}
-<<<<<<< HEAD
 	if (is(w->word[0], "topology") && is(w->word[1], "numa_nodes") && m->cores > 2) /* two are one pair: nothing to compare */
 		return hidden_if(m->nodes > 1 && m->far_ns < 1.3 * m->near_ns, "far is as near as near", count((uint64_t)m->nodes));
-=======
-	if (is(w->word[0], "topology") && is(w->word[1], "numa_nodes") && m->cores > 1)
-		return hidden_if(m->cores < 3 || (m->nodes > 1 && m->far_ns < 1.3 * m->near_ns),
-		                 "one pair has nothing to be compared with, and far may be as near as near", count((uint64_t)m->nodes));
->>>>>>> dced06b (model: truth of what is there without a section; all: clean with clang)
 	if (is(w->word[0], "os") && is(w->word[1], "timeslice"))
 		return m->timeslice_ms > 0 ? number(m->timeslice_ms * 1e-3, 0.1, 0) : absent("nobody slices time");
 	if (is(w->word[0], "os") && is(w->word[1], "context_switch"))
