@@ -20,16 +20,18 @@ static bool carries_nothing(enum xr_op op)
 /* The forms of one operation, fewest variables first; returns their number. */
 static int forms_of(const struct xr_part *part, struct xr_stream *form)
 {
-	static const int chains[] = {3, 5, 8, 12};
+	static const int chains[] = {4, 8, 12};
 	int n = 0;
-	struct xr_stream s = {.op = part->op, .type = part->type, .n = FRESH_VARIABLES};
+	struct xr_stream s = {.op = part->op, .type = part->type, .n = 1};
 	if (carries_nothing(part->op)) {
-		form[n] = s;
-		form[n++].n = 1;
+		form[n++] = s;
 		return n;
 	}
+	s.link = XR_FRESH;
+	form[n++] = s;
 	form[n] = s;
-	form[n++].link = XR_FRESH;
+	form[n++].n = FRESH_VARIABLES;
+	s.link = XR_SELF;
 	for (size_t i = 0; i < sizeof chains / sizeof *chains && part->op != XR_LOAD; i++) {
 		form[n] = s;
 		form[n++].n = chains[i];

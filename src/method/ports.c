@@ -7,14 +7,14 @@
 
 #include <math.h>
 
-enum { RESTARTS = 8, SWEEPS = 12, APART_MOST = 4 };
+enum { RESTARTS = 8, SWEEPS = 12, APART_MOST = 4, TRIES = 20000 };
 static const double worst_error = 0.3;    /* schedulers are not ideal: no pair may bend the whole */
 static const double share_price = 0.03;   /* per other operation on the same ports: errors below that are noise */
 static const double wide_price = 0.008;   /* for a unit that is taken longer than one cycle by an operation */
 static const double apart_price = 0.006;  /* per cycle on its ports */
 static const double slow_cycles = 1.5;    /* only operations slower than that can have a unit apart */
 
-int xr_port_count(uint32_t ports)
+int xr_port_count(uint64_t ports)
 {
 	int n = 0;
 	for (; ports; ports &= ports - 1)
@@ -37,7 +37,7 @@ double xr_ports_predict(const struct xr_ports *model, const struct xr_mix *mix)
 	if (model->width > 0)
 		cycles = fmax(cycles, slots / model->width);
 	for (unsigned subset = 1; subset < 1u << mix->n; subset++) {
-		uint32_t ports = 0;
+		uint64_t ports = 0;
 		double work = 0;
 		for (int i = 0; i < mix->n; i++)
 			if (subset >> i & 1)
@@ -120,7 +120,7 @@ static double whole_cost(const struct xr_ports *model, const struct xr_mix *mix,
 
 /* Ports that serve the same operations, apart from one. */
 struct alike {
-	uint32_t ports[XR_PORTS];
+	uint64_t ports[XR_PORTS];
 	int n;
 };
 
@@ -139,7 +139,7 @@ static struct alike find_alike(const struct xr_ports *model, int except)
 			seen[alike.n] = served[p];
 			alike.ports[alike.n++] = 0;
 		}
-		alike.ports[class] |= 1u << p;
+		alike.ports[class] |= UINT64_C(1) << p;
 	}
 	return alike;
 }
@@ -150,13 +150,14 @@ struct descent {
 	size_t n;
 	int op;                  /* at work */
 	int least, most;         /* ports it may have */
+	int tries;               /* sets still to try: cores with very many units get what can be had */
 	struct alike alike;
 	struct xr_port_op best;
 	double cost;
 };
 
 /* More ports than an operation needs to be as quick as it is: only as those of another operation, else it is an excuse. */
-static bool may_be_wide(const struct descent *d, uint32_t set)
+static bool may_be_wide(const struct descent *d, uint64_t set)
 {
 	for (int i = 0; i < d->model->n_ops; i++)
 		if (i != d->op && !d->model->op[i].apart && set == d->model->op[i].ports)
@@ -164,7 +165,7 @@ static bool may_be_wide(const struct descent *d, uint32_t set)
 	return false;
 }
 
-static void try_set(struct descent *d, uint32_t set)
+static void try_set(struct descent *d, uint64_t set)
 {
 	struct xr_port_op *op = &d->model->op[d->op];
 	bool wide = xr_port_count(set) > d->least;
@@ -184,14 +185,17 @@ static void try_set(struct descent *d, uint32_t set)
 }
 
 /* So many of each class of ports, in every way. */
-static void try_sets(struct descent *d, int class, uint32_t set)
+static void try_sets(struct descent *d, int class, uint64_t set)
 {
+	if (d->tries <= 0)
+		return;
 	if (class == d->alike.n) {
+		d->tries--;
 		try_set(d, set);
 		return;
 	}
 	try_sets(d, class + 1, set);
-	for (uint32_t rest = d->alike.ports[class]; rest && xr_port_count(set) < d->most; rest &= rest - 1) {
+	for (uint64_t rest = d->alike.ports[class]; rest && xr_port_count(set) < d->most; rest &= rest - 1) {
 		set |= rest & ~(rest - 1);
 		try_sets(d, class + 1, set);
 	}
@@ -201,7 +205,7 @@ static void try_sets(struct descent *d, int class, uint32_t set)
 static bool improve(struct xr_ports *model, const struct xr_mix *mix, size_t n, int i)
 {
 	struct xr_port_op *op = &model->op[i], before = *op;
-	struct descent d = {.model = model, .mix = mix, .n = n, .op = i, .best = *op};
+	struct descent d = {.model = model, .mix = mix, .n = n, .op = i, .tries = TRIES, .best = *op};
 	d.least = least_ports(op);
 	d.most = d.least + (op->cycles >= 0.9 ? 3 : 1);
 	d.alike = find_alike(model, i);

@@ -13,12 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { XR_PORT_OPS = 16, XR_PORTS = 32, XR_MIX_OPS = 6 };
+enum { XR_PORT_OPS = 16, XR_PORTS = 64, XR_MIX_OPS = 6 };
 
 struct xr_port_op {
 	double cycles;   /* alone, per operation: known before fitting */
 	double slots;    /* of the front end, per operation: known before fitting */
-	uint32_t ports;  /* fitted: bit per port; 0: none that matters */
+	uint64_t ports;  /* fitted: bit per port; 0: none that matters */
 	int apart;       /* fitted: > 0: a unit of its own is what limits it alone; on its ports it takes so many cycles */
 };
 
@@ -37,7 +37,7 @@ struct xr_mix {
 
 /* Cycles of one port that one operation takes. */
 double xr_port_busy(const struct xr_port_op *op);
-int xr_port_count(uint32_t ports);
+int xr_port_count(uint64_t ports);
 
 /* Cycles that the mix takes. */
 double xr_ports_predict(const struct xr_ports *model, const struct xr_mix *mix);

@@ -7,7 +7,8 @@
  *
  * Algorithm: a chain of one address. A chain of store and load in four forms: through a variable on the stack, through
  * a pointer, through a static variable, and all from a floating-point register. The slowest integer form is the cost of
- * forwarding; if the quickest takes clearly less than that, or less than a mere load, memory is renamed.
+ * forwarding; if the quickest takes clearly less than that, or no more than two cycles where a mere load takes
+ * clearly more, memory is renamed.
  *
  * When it fails: a compiler that keeps the volatile variable in a register (none seen); the compiled loop is looked at.
  */
@@ -22,7 +23,7 @@ enum form { LOCAL, POINTER, STATIC, FP, N_FORMS };
 enum { BUFFER = 30, BUFFER_BYTES = 1024, UNROLL = 64 };
 
 static const char *const form_names[N_FORMS] = {"local variable", "pointer", "static variable", "floating point"};
-static const double clearly_quicker = 0.6;
+static const double clearly_quicker = 0.6, no_search = 2.2; /* cycles in which no store buffer is searched */
 
 /* *cycles: 0 when it could not be timed. */
 static int find_load(struct xr_run *run, double *cycles)
@@ -79,7 +80,7 @@ static void put_forwarding(struct xr_run *run, const struct xr_reading *r, doubl
 	}
 	double quick = r[least].cycles, slow = r[most].cycles;
 	bool contrast = quick < clearly_quicker * slow;
-	bool renamed = quick < clearly_quicker * load || contrast;
+	bool renamed = (quick <= no_search && quick < clearly_quicker * load) || contrast;
 	bool whole = fabs(slow - round(slow)) <= 0.1;
 	double sure = noisy ? 0.6 : whole ? 0.97 : 0.8;
 	struct xr_fact *fact = xr_fact_number(d, "core.store_forward", xr_snap_integer(slow, 0.1), "cycles", sure,

@@ -26,6 +26,7 @@
 
 enum { STREAMS = 8, UNROLL = 64, UNROLL_FUSED = 16, N_FLAVOURS = 2, SPECS_MAX = 128 };
 static const double fpu_cycles = 10;     /* papers 000 §3.2, 002 §3.4 */
+static const double trap_cycles = 100;   /* no trap into a kernel is quicker than that */
 static const double cheaper = 0.9;
 static const double same_cost = 1.15;    /* of an operation on twice the width; splitting costs 2 */
 static const double one_insn = 1.3;      /* instructions per statement */
@@ -115,13 +116,16 @@ static void put_fpu(struct isa *isa, enum xr_type type, enum xr_flavour flavour,
 		xr_fact_note(xr_fact_bool(d, id, false, 0.95, "chain"), "%s", add->reason);
 		return;
 	}
-	bool quick = add->cycles < fpu_cycles, called = add->look.looked && add->look.calls >= 0.5;
-	struct xr_fact *fact =
-		xr_fact_bool(d, id, quick && !called, !add->look.looked ? 0.8 : quick != called ? 0.99 : 0.6, "chain, compiled loop");
+	bool quick = add->cycles < fpu_cycles, looked = add->look.looked, called = looked && add->look.calls >= 0.5;
+	bool slow_insn = looked && !called && !quick && add->cycles < trap_cycles;
+	struct xr_fact *fact = xr_fact_bool(d, id, (quick && !called) || slow_insn, !looked || slow_insn ? 0.8 : 0.99,
+	                                    "chain, compiled loop");
 	if (quick && called)
 		xr_fact_doubt(fact, "an addition takes %.1f cycles, yet a library function does it", add->cycles);
-	else if (!quick && !called)
-		xr_fact_doubt(fact, "an addition takes %.1f cycles, yet the compiler makes an instruction of it", add->cycles);
+	else if (slow_insn)
+		xr_fact_note(fact, "an instruction, but a slow one: %.1f cycles", add->cycles);
+	else if (looked && !called && !quick)
+		xr_fact_doubt(fact, "an instruction that takes %.0f cycles: perhaps it traps", add->cycles);
 }
 
 /* Does a multiply-add cost less than a multiplication and an addition? */

@@ -189,6 +189,15 @@ static size_t draw_triples(struct units *u, struct xr_mix *out)
 	return drawn;
 }
 
+/* The model counts up to so many units; beyond, it would have to share what is not shared. */
+static bool has_ports_enough(const struct units *u)
+{
+	double units = 0;
+	for (int i = 0; i < u->parts.n; i++)
+		units = fmax(units, 1 / u->parts.part[i].cycles);
+	return units <= XR_PORTS / 4;
+}
+
 static void fit(struct units *u)
 {
 	for (int i = 0; i < u->parts.n; i++)
@@ -197,7 +206,7 @@ static void fit(struct units *u)
 	xr_ports_fit(&u->model, u->pair, u->n_pairs, xr_run_rng(u->run));
 	u->pair_hits = xr_ports_hits(&u->model, u->pair, u->n_pairs, pair_tolerance);
 	u->triple_hits = xr_ports_hits(&u->model, u->triple, u->n_triples, triple_tolerance);
-	u->believed = u->pair_hits >= enough && u->triple_hits >= enough;
+	u->believed = u->pair_hits >= enough && u->triple_hits >= enough && has_ports_enough(u);
 }
 
 /* ---- bundles ---- */
