@@ -4,6 +4,7 @@
  *   test_machines SEED NOISE [FACT]  one machine again, every fact beside the truth; FACT: only that, and the smallest machine
  *                                    on which it is still wrong
  *
+ * XR_DEEP: how many machines in all; XR_SEED: the first one's seed; XR_ONLY: only these facts (a selector).
  * Prints TAP. A micro-benchmark joins by existing; what it must find is what target/model/truth.c says of its ids.
  */
 #include "../lib/judge.h"
@@ -64,7 +65,8 @@ static void try_machine(uint64_t seed, enum xr_noise noise, FILE *out)
 	struct xr_machine machine;
 	struct xr_error err = {0};
 	xr_machine_random(&machine, seed, XR_MIXED, noise);
-	struct xr_description *d = measure_machine(&machine, NULL, 0, seed, &err);
+	const char *only = getenv("XR_ONLY");
+	struct xr_description *d = measure_machine(&machine, &only, only != NULL, seed, &err);
 	if (!d) {
 		fprintf(out, "broken %" PRIu64 " %s\n", seed, err.text);
 		return;
