@@ -465,7 +465,7 @@ static void prefetch(struct xr_mem *mem, struct core *core, struct xr_mem_buffer
 	struct spot spot = {.b = b, .address = address};
 	if (address < b->address || address >= b->address + b->bytes)
 		return;
-	if (level >= path->n || core->cache[path->cache[level]]->cache->inclusion == XR_EXCLUSIVE)
+	if (level >= path->n)
 		level = 0;
 	for (int i = 0; i <= level; i++)
 		if (is_in(mem, core, path, i, &spot))

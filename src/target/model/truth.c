@@ -234,6 +234,14 @@ static bool shows(const struct xr_machine *m, int index, int holds)
 	return shows(m, nearer, holds);
 }
 
+static bool only_level(const struct xr_machine *m)
+{
+	int n = 0;
+	for (int i = 0; i < m->n_caches; i++)
+		n += (m->cache[i].holds & XR_HOLDS_DATA) != 0;
+	return n == 1;
+}
+
 static struct xr_truth cache_fact(const struct xr_machine *m, int index, const char *what)
 {
 	const struct xr_machine_cache *c = &m->cache[index];
@@ -245,7 +253,7 @@ static struct xr_truth cache_fact(const struct xr_machine *m, int index, const c
 	if (is(what, "ways"))
 		return hidden_if(blurred || (sets == 1 && c->capacity > 4096) || ways > 64, why, count(ways));
 	if (is(what, "line"))
-		return count(c->line_bytes);
+		return only_level(m) && m->prefetch_adjacent ? unsaid : count(c->line_bytes); /* lines in pairs act like one */
 	if (is(what, "latency"))
 		return in_cycles(m, c->latency);
 	if (is(what, "policy"))
@@ -361,30 +369,41 @@ static struct xr_truth siblings(const struct xr_machine *m)
 	return exact(groups);
 }
 
-/* Do siblings share the units of this class: 1 all of them, 0 none, -1 some. */
+/* Do siblings get in each other's way over the units of this class: 1 over all of them, 0 over none, -1 it depends. */
 static int shares_units(const struct xr_machine *m, bool fp)
 {
 	static const enum xr_op ops[] = {XR_ADD, XR_MUL, XR_DIV};
 	int shared = 0, apart = 0;
 	for (int i = 0; i < 3; i++) {
 		const struct xr_machine_op *o = xr_machine_op(m, ops[i], fp ? XR_F64 : XR_I64);
-		if (o && m->shared_units >> o->unit & 1)
+		if (!o)
+			continue;
+		double taken = fmin(1, m->width * o->busy / m->unit[o->unit].count) * m->smt; /* a thread alone can use no more */
+		if (!(m->shared_units >> o->unit & 1) || taken <= 1)
+			apart++;
+		else if (taken >= 1.4)
 			shared++;
 		else
-			apart++;
+			return -1;
 	}
 	return !apart ? 1 : !shared ? 0 : -1;
 }
 
 static struct xr_truth contexts(const struct xr_machine *m, const char *class)
 {
-	int logical = m->cores * m->smt, shares = is(class, "mem") ? 0 : shares_units(m, is(class, "fp"));
+	int logical = m->cores * m->smt, mem = xr_core_mem_unit(m), shares = 0;
+	if (m->smt == 1)
+		return count((uint64_t)logical);
 	if (is(class, "fp") && !xr_machine_op(m, XR_ADD, XR_F64))
 		return unsaid;
-	if (is(class, "mem") && m->smt > 1 && xr_core_mem_unit(m) >= 0 && m->shared_units >> xr_core_mem_unit(m) & 1)
-		return unsaid;
-	return hidden_if(shares < 0 && m->smt > 1, "depends on which of the units a program needs",
-	                 count((uint64_t)(shares > 0 ? m->cores : logical)));
+	if (is(class, "mem")) { /* siblings share the first cache: walks of all of them must fit */
+		int first = cache_index(m, "l1d");
+		if ((mem >= 0 && m->shared_units >> mem & 1) || first < 0 || m->cache[first].capacity < 8192u * (unsigned)m->smt)
+			return unsaid;
+	} else {
+		shares = shares_units(m, is(class, "fp"));
+	}
+	return shares < 0 ? unsaid : count((uint64_t)(shares > 0 ? m->cores : logical));
 }
 
 static struct xr_truth threads_truth(const struct xr_machine *m, const struct words *w)
