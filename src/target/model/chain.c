@@ -14,9 +14,9 @@
 #include <string.h>
 
 enum {
-	PLAIN_MAX = 20000,       /* places of a walk in few spans that are all simulated */
+	PLAIN_MAX = 16384,       /* places of a walk in few spans that are all simulated */
 	LISTED_MAX = 160000,     /* the same for a walk that lists places one by one: it means those */
-	SCRIPT_STEPS = 30000,    /* of all repetitions of a script together, about */
+	SCRIPT_STEPS = 12000,    /* of all repetitions of a script together, about */
 	SCRIPT_REPS = 64,
 	SCRIPT_PHASE_MAX = 400000,
 	IRQ_LINES = 64,
@@ -136,7 +136,7 @@ static void simulate_script(struct xr_model *model, struct xr_job *job, struct x
 		c->accesses += spec->phase[i].timed ? (double)trip[i].n * spec->phase[i].passes : 0;
 	}
 	bool random = xr_machine_replaces_randomly(&model->machine);
-	size_t most = (size_t)fmax(random ? 8 : 4, fmin(SCRIPT_REPS, ceil(SCRIPT_STEPS / fmax(steps, 1))));
+	size_t most = (size_t)fmax(random ? 5 : 3, fmin(SCRIPT_REPS, ceil(SCRIPT_STEPS / fmax(steps, 1))));
 	free(c->rep_cycles);
 	c->rep_cycles = xr_calloc(most, sizeof *c->rep_cycles);
 	c->n_reps = 0;
@@ -144,7 +144,10 @@ static void simulate_script(struct xr_model *model, struct xr_job *job, struct x
 	while (c->n_reps < most) {
 		double cycles = repeat(model, spec, trip, &c->untimed_cycles, &counted);
 		c->rep_cycles[c->n_reps++] = cycles;
-		if (!random && c->n_reps >= 3 && cycles == c->rep_cycles[c->n_reps - 2] && cycles == c->rep_cycles[c->n_reps - 3]) {
+		size_t same = 1;
+		while (same < c->n_reps && cycles == c->rep_cycles[c->n_reps - 1 - same])
+			same++;
+		if (!random && same >= (steps > 1000 ? 2u : 3u)) {
 			c->rep_cycles[0] = cycles; /* so it goes on for ever */
 			c->n_reps = 1;
 			break;

@@ -400,8 +400,9 @@ static void leave(struct xr_mem *mem, struct core *core, const struct path *path
 	}
 }
 
-/* Where is the line? Uses it there, brings it to all nearer levels that take it. */
-static int bring(struct xr_mem *mem, struct core *core, const struct path *path, struct spot *spot, int nearest,
+/* Where is the line? Uses it there, brings it to all nearer levels that take it. Not wanted: somebody guesses that it will
+ * be; finding it where it is to go then is no use of it. */
+static int bring(struct xr_mem *mem, struct core *core, const struct path *path, struct spot *spot, int nearest, bool wanted,
                  double *down)
 {
 	int found = path->n;
@@ -413,6 +414,8 @@ static int bring(struct xr_mem *mem, struct core *core, const struct path *path,
 		uint64_t *line = find_line(mem, box, spot, &set[i]);
 		if (!line)
 			continue;
+		if (i == nearest && !wanted)
+			return i;
 		if (i > nearest && box->cache->inclusion == XR_EXCLUSIVE) {
 			dirty = (*line & XR_LINE_DIRTY) != 0;
 			xr_array_drop(&box->array, set[i], line);
@@ -443,7 +446,7 @@ static int store(struct xr_mem *mem, struct core *core, const struct path *path,
 		uint64_t set;
 		bool takes = box->cache->write_allocate || is_in(mem, core, path, i, spot);
 		if (takes) {
-			int found = bring(mem, core, path, spot, i, down);
+			int found = bring(mem, core, path, spot, i, true, down);
 			first = first < 0 ? found : first;
 		}
 		if (takes && box->cache->write_back) {
@@ -467,10 +470,10 @@ static void prefetch(struct xr_mem *mem, struct core *core, struct xr_mem_buffer
 		return;
 	if (level >= path->n)
 		level = 0;
-	for (int i = 0; i <= level; i++)
+	for (int i = 0; i < level; i++)
 		if (is_in(mem, core, path, i, &spot))
 			return;
-	bring(mem, core, path, &spot, level, NULL);
+	bring(mem, core, path, &spot, level, false, NULL);
 }
 
 static void stream_prefetch(struct xr_mem *mem, struct core *core, struct xr_mem_buffer *b, uint64_t address)
@@ -525,7 +528,7 @@ struct xr_met xr_mem_access(struct xr_mem *mem, int index, struct xr_mem_buffer 
 	if (use == XR_USE_WRITE)
 		met.level = store(mem, core, path, &spot, &met.down);
 	else
-		met.level = bring(mem, core, path, &spot, 0, NULL);
+		met.level = bring(mem, core, path, &spot, 0, true, NULL);
 	met.latency = xr_mem_latency(mem, use, met.level);
 	if (mem->prefetches && use != XR_USE_FETCH)
 		run_prefetchers(mem, core, b, address, met.level > 0);

@@ -154,7 +154,7 @@ void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_ma
 			return;
 		same = tally->latency + tally->flow == before ? same + 1 : 0;
 		before = tally->latency + tally->flow;
-		if (same >= enough && !random)
+		if ((same >= enough && !random) || (!small && i + 1 == most))
 			return;
 	}
 	*tally = (struct xr_tally){0};
