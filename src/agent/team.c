@@ -219,9 +219,9 @@ static bool misfit(const struct xr_team_sample *s)
 	return per_short > 1.1 * per_long || per_short < 0.9 * per_long;
 }
 
-/* Two lengths of what member 0 does (one, when a single repetition is long by itself), and the reference beside them. A sample during which an opponent slept says
- * nothing about contention, and one whose lengths do not fit each other was disturbed in one of them: both are taken
- * again, and marked when that does not help. */
+/* Two lengths of what member 0 does (one, when a single repetition is long by itself), and the reference beside them. A
+ * sample during which an opponent slept says nothing about contention, and one whose lengths do not fit each other was
+ * disturbed in one of them: both are taken again, and marked when that does not help. */
 static void measure_sample(struct xr_agent_team *team, struct member *m, measure_fn *measure, bool opposed)
 {
 	struct xr_team_sample *s = &team->sample;
@@ -355,20 +355,19 @@ static atomic_uint *ping_line(struct xr_agent_team *team, unsigned i)
 /* Odd values are member 0's to answer, even ones member 1's. */
 static double measure_pings(struct xr_agent_team *team, struct member *m, unsigned long reps, double *ops)
 {
-	unsigned long each = (reps + PING_LINES - 1) / PING_LINES;
 	(void)m;
 	double t = xr_pool_now(team->pool);
 	for (unsigned line = 0; line < PING_LINES; line++) {
 		atomic_uint *flag = ping_line(team, line);
 		unsigned value = atomic_load_explicit(flag, memory_order_relaxed);
-		for (unsigned long i = 0; i < each; i++) {
+		for (unsigned long i = 0; i < reps; i++) {
 			value += 2;
 			atomic_store_explicit(flag, value - 1, memory_order_release);
 			if (!await(team, flag, value))
 				break;
 		}
 	}
-	*ops = 2.0 * (double)each * PING_LINES;
+	*ops = 2.0 * (double)reps * PING_LINES;
 	return xr_pool_now(team->pool) - t;
 }
 
