@@ -19,6 +19,12 @@ $ xray time 'p0 = p0' --type f63
 $ xray time ' ; '
 2| xray: the statement is empty; try 'p0 = p0 * p1'
 ? 2
+
+# A simulated machine has a small compiler of its own.
 $ xray time 'p0 = p0 * p1' --target $TOP/machines/p6.ini
-2| xray: the statement cannot be timed: *
-? 1
+latency *4.00 cycles*
+throughput *1.00 cycles*
+in flight *4
+$ xray time 'p0 = sin(p0)' --target $TOP/machines/p6.ini
+2| xray: 'p0 = sin(p0)': the model's compiler knows *
+? 2
