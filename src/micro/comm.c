@@ -435,6 +435,12 @@ static int put_leaf_matrix(struct comm *c, const char *id, uint64_t bytes, const
 	return 0;
 }
 
+static bool siblings_known(struct comm *c)
+{
+	const struct xr_fact *fact = xr_description_fact(xr_run_description(c->run), "threads.siblings");
+	return fact && fact->status == XR_OK;
+}
+
 /* Nodes: the groups for blocks beyond all caches, when lines between them are slower too. */
 static void put_nodes(struct comm *c)
 {
@@ -466,7 +472,9 @@ static void put_nodes(struct comm *c)
 			}
 		}
 	struct xr_fact *fact = xr_fact_count(d, "topology.numa_nodes", top->n_groups, "", 0.9, method);
-	if (n_near && n_far && far / n_far < (1 + gap) * near / n_near)
+	if (!siblings_known(c))
+		xr_fact_doubt(fact, "which CPUs are one core is not known: these may be cores");
+	else if (n_near && n_far && far / n_far < (1 + gap) * near / n_near)
 		xr_fact_doubt(fact, "lines travel between the groups as fast as within them");
 }
 

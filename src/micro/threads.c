@@ -39,8 +39,9 @@ struct threads {
 	struct xr_run *run;
 	const int *cpu;          /* ids by index; everything below works with indices */
 	int n;
-	struct xr_spec witness[WITNESSES_MAX]; /* the last one is the walk */
-	int n_witnesses;
+	struct xr_spec witness[WITNESSES_MAX]; /* streams, and last the walk where there is a first-level cache */
+	int n_witnesses, n_streams;
+	struct xr_spec sweep;                  /* what attacks the walk: the same places, not waiting for each other */
 	double (*solo)[WITNESSES_MAX];         /* cycles by CPU and witness; 0: not read yet */
 	double *clock_ns;                      /* reference cycle by CPU */
 	bool *shaky;                           /* readings of this CPU alone fell into two modes */
@@ -60,17 +61,22 @@ static double slowdown(const struct effect *e, int witness)
 	return e->alone[witness] > 0 ? e->attacked[witness] / e->alone[witness] : 0;
 }
 
-/* By the witnesses that were asked. Streams that do not suffer are enough for a no; a yes takes the walk as well. */
+/* By the witnesses that were asked. Streams that do not suffer are enough for a no; a yes takes the walk as well, or on a
+ * machine without caches a second stream. */
 static enum xr_verdict judge(const struct threads *t, const struct effect *e, unsigned witnesses)
 {
-	int walk = t->n_witnesses - 1;
-	double units = 0;
-	for (int k = 0; k < walk; k++)
+	double units = 0, walk = t->n_streams < t->n_witnesses ? slowdown(e, t->n_streams) : 0;
+	int shared = 0;
+	for (int k = 0; k < t->n_streams; k++) {
 		units = fmax(units, slowdown(e, k));
-	bool walked = witnesses & (1u << walk);
-	if (units >= units_shared && walked && slowdown(e, walk) >= cache_shared)
+		shared += slowdown(e, k) >= units_shared;
+	}
+	bool walked = (witnesses >> t->n_streams) & 1;
+	if (shared && walked && walk >= cache_shared)
 		return XR_YES;
-	if (units > 0 && units < units_apart && (!walked || (slowdown(e, walk) > 0 && slowdown(e, walk) < cache_apart)))
+	if (t->n_streams == t->n_witnesses && (shared > 1 || (shared && t->telling >= 0)))
+		return XR_YES;
+	if (units > 0 && units < units_apart && (!walked || (walk > 0 && walk < cache_apart)))
 		return XR_NO;
 	return XR_UNDECIDED;
 }
@@ -98,7 +104,7 @@ static struct xr_spec attack(struct threads *t, const struct question *q, int n_
 		cpu[i] = t->cpu[place[i]];
 	}
 	return xr_spec_team(arena, XR_TOGETHER, cpu, place, (unsigned)n_attackers + 1, &t->witness[witness],
-	                    &t->witness[witness]);
+	                    witness < t->n_streams ? &t->witness[witness] : &t->sweep);
 }
 
 static void better(double *best, double value)
@@ -148,7 +154,7 @@ static int ask(struct threads *t, const struct question *q, int n, struct effect
 static int most_telling(const struct threads *t, const struct effect *e)
 {
 	int best = 0;
-	for (int k = 1; k < t->n_witnesses - 1; k++)
+	for (int k = 1; k < t->n_streams; k++)
 		if (slowdown(e, k) > slowdown(e, best))
 			best = k;
 	return best;
@@ -235,7 +241,8 @@ static int place_by_guess(struct threads *t, int first)
 {
 	struct xr_arena *arena = xr_run_arena(t->run);
 	/* no siblings, so any stream might tell; else the one that does */
-	unsigned walk = 1u << (t->n_witnesses - 1), telling = t->telling < 0 ? walk - 1 : 1u << t->telling;
+	unsigned streams = (1u << t->n_streams) - 1, walk = ((1u << t->n_witnesses) - 1) & ~streams;
+	unsigned telling = t->telling < 0 ? streams : 1u << t->telling;
 	for (int next = 0; next < t->n;) {
 		struct question q[2 * BATCH];
 		struct effect e[2 * BATCH] = {0};
@@ -298,14 +305,16 @@ static bool apart(double x, double y, double limit)
  * some percent faster). */
 static bool differ_surely(const struct threads *t, int a, int b)
 {
-	int walk = t->n_witnesses - 1;
-	return apart(t->solo[a][walk], t->solo[b][walk], type_apart) || apart(t->clock_ns[a], t->clock_ns[b], clock_apart);
+	for (int k = t->n_streams; k < t->n_witnesses; k++)
+		if (apart(t->solo[a][k], t->solo[b][k], type_apart))
+			return true;
+	return apart(t->clock_ns[a], t->clock_ns[b], clock_apart);
 }
 
 /* Throughput: lower all the time on a core that somebody else uses too. */
 static bool differ_in_streams(const struct threads *t, int a, int b)
 {
-	for (int k = 0; k < t->n_witnesses - 1; k++)
+	for (int k = 0; k < t->n_streams; k++)
 		if (apart(t->solo[a][k], t->solo[b][k], type_apart))
 			return true;
 	return false;
@@ -389,14 +398,17 @@ static int make_walk(struct threads *t, struct xr_spec *walk, bool *have)
 	for (int i = 0; i < N && r[i].status == XR_READ_OK && r[i].cycles < 1.15 * r[0].cycles; i++)
 		fits = i;
 	*have = fits >= 0 && fits < N - 1;
-	if (*have)
-		*walk = spec[fits];
+	if (!*have)
+		return 0;
+	*walk = t->sweep = spec[fits];
+	t->sweep.chain.phase[0].access = XR_TOUCH; /* of two walks the one that hits would starve the other one */
 	return 0;
 }
 
 /* Streams of every unit that this machine has, wide enough to saturate it and narrow enough not to spill. */
-static int make_witnesses(struct threads *t, bool *have_walk)
+static int make_witnesses(struct threads *t)
 {
+	bool have_walk;
 	static const struct {
 		enum xr_op op;
 		enum xr_type type;
@@ -414,10 +426,10 @@ static int make_witnesses(struct threads *t, bool *have_walk)
 		return -1;
 	for (int i = 0; i < N; i++)
 		if (r[i].status == XR_READ_OK && r[i].cycles > 0)
-			t->witness[t->n_witnesses++] = spec[i];
-	if (make_walk(t, &t->witness[t->n_witnesses], have_walk))
+			t->witness[t->n_streams++] = spec[i];
+	if (make_walk(t, &t->witness[t->n_streams], &have_walk))
 		return -1;
-	t->n_witnesses += *have_walk;
+	t->n_witnesses = t->n_streams + have_walk;
 	return 0;
 }
 
@@ -449,7 +461,7 @@ static void put_siblings(struct threads *t)
 		cores++;
 		json_array_append_new(groups, group);
 	}
-	double sure = shaky ? 0.85 : 0.97;
+	double sure = t->n_streams == t->n_witnesses ? 0.8 : (shaky ? 0.85 : 0.97);
 	struct xr_fact *fact[3] = {
 		xr_fact_count(d, "threads.cores", cores, "", sure, method),
 		xr_fact_count(d, "threads.smt", smt, "", sure, method),
@@ -482,7 +494,6 @@ static int run_threads(struct xr_run *run)
 	const struct xr_target_info *info = xr_run_info(run);
 	struct xr_arena *arena = xr_run_arena(run);
 	struct threads t = {.run = run, .cpu = info->cpu_ids, .n = info->n_cpus < CPUS_MAX ? info->n_cpus : CPUS_MAX, .telling = -1};
-	bool have_walk = false;
 
 	put_logical(run);
 	if (t.n < 2 || !info->can_pin) {
@@ -497,10 +508,10 @@ static int run_threads(struct xr_run *run)
 	t.shaky = xr_arena_array(arena, bool, t.n);
 	t.core = xr_arena_array(arena, int, t.n);
 	xr_run_progress(run, 0.02, "witnesses");
-	if (make_witnesses(&t, &have_walk))
+	if (make_witnesses(&t))
 		return -1;
-	if (!have_walk || t.n_witnesses < 2) {
-		put_nothing(run, XR_UNRELIABLE, "no two witnesses: neither a saturating stream nor a first-level cache was found");
+	if (!t.n_streams || t.n_witnesses < 2) {
+		put_nothing(run, XR_UNRELIABLE, "no two witnesses: no streams that saturate a unit, and no first-level cache");
 		return 0;
 	}
 	if (place_all(&t))

@@ -465,7 +465,8 @@ static struct xr_truth system_truth(const struct xr_machine *m, const struct wor
 		return count(xr_model_granule(m));
 	}
 	if (is(w->word[0], "topology") && is(w->word[1], "numa_nodes") && m->cores > 2) /* two are one pair: nothing to compare */
-		return hidden_if(m->nodes > 1 && m->far_ns < 1.3 * m->near_ns, "far is as near as near", count((uint64_t)m->nodes));
+		return hidden_if(m->nodes > 1 && (m->far_ns < 1.3 * m->near_ns || m->nodes == m->cores),
+		                 "all cores are equally far from each other", count((uint64_t)m->nodes));
 	if (is(w->word[0], "os") && is(w->word[1], "timeslice"))
 		return m->timeslice_ms > 0 ? number(m->timeslice_ms * 1e-3, 0.1, 0) : absent("nobody slices time");
 	if (is(w->word[0], "os") && is(w->word[1], "context_switch"))
