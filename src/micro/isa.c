@@ -19,7 +19,7 @@
  */
 #include "micro/micro.h"
 
-#include "stat/stat.h"
+#include "method/steady.h"
 
 #include <math.h>
 #include <string.h>
@@ -46,6 +46,7 @@ struct fp_asks {
 struct isa {
 	struct xr_run *run;
 	struct ask ask;
+	double noisy;            /* share of the readings that were not seen twice */
 	struct fp_asks fp[N_FLAVOURS][XR_N_SCALARS];
 	int streams[N_FLAVOURS][XR_N_TYPES], fresh[N_FLAVOURS][XR_N_TYPES]; /* throughput of addition; -1: not asked */
 };
@@ -190,7 +191,7 @@ static enum xr_type half_of(enum xr_type type)
 }
 
 /* Widest vector for which some type costs no more than at half the width. */
-static int native_width(const struct isa *isa, enum xr_flavour flavour, double *spread)
+static int native_width(const struct isa *isa, enum xr_flavour flavour)
 {
 	int width = 0;
 	for (int t = XR_V16F32; t < XR_N_TYPES; t++) {
@@ -198,10 +199,8 @@ static int native_width(const struct isa *isa, enum xr_flavour flavour, double *
 		double now = cost(isa, flavour, (enum xr_type)t), before = cost(isa, flavour, half);
 		if (!is_native(isa, flavour, (enum xr_type)t, half) || now > same_cost * before)
 			continue;
-		if (xr_types[t].bytes >= width) {
+		if (xr_types[t].bytes > width)
 			width = xr_types[t].bytes;
-			*spread = at(isa, isa->streams[flavour][t])->spread;
-		}
 	}
 	return width;
 }
@@ -209,11 +208,10 @@ static int native_width(const struct isa *isa, enum xr_flavour flavour, double *
 static void put_simd(struct isa *isa, enum xr_flavour flavour, const char *prefix)
 {
 	struct xr_description *d = xr_run_description(isa->run);
-	double spread = 0;
-	int width = native_width(isa, flavour, &spread);
+	int width = native_width(isa, flavour);
 	const char *id = xr_arena_printf(xr_run_arena(isa->run), "%s.simd.width", prefix);
 	if (width)
-		xr_fact_count(d, id, width, "bytes", spread <= 0.05 ? 0.99 : 0.8, "cost of an addition against half the width");
+		xr_fact_count(d, id, width, "bytes", isa->noisy <= 0.25 ? 0.99 : 0.8, "cost of an addition against half the width");
 	else
 		xr_fact_none(d, id, XR_UNSUPPORTED, "no operation on vectors costs less than on their elements");
 }
@@ -240,7 +238,7 @@ static int run(struct xr_run *run)
 
 	isa->run = run;
 	ask_all(isa);
-	if (xr_run_time(run, isa->ask.spec, (size_t)isa->ask.n, isa->ask.reading))
+	if (xr_time_steadily(run, isa->ask.spec, (size_t)isa->ask.n, isa->ask.reading, &isa->noisy))
 		return -1;
 	for (int t = XR_F32; t <= XR_F64; t++) {
 		const char *name = xr_types[t].name;

@@ -29,7 +29,7 @@ enum {
 	N_FILES = 6,
 	FIRST = 8,           /* variables in the first try */
 	MOST = 4096,
-	UNROLL = 128,
+	UNROLL = 96,
 	TRIES = 3,           /* new lengths per file and round */
 	WINDOW_BELOW = 3,    /* lengths read beside each other: from answer - 3 to answer + 3 */
 	WINDOW = 7,
@@ -55,7 +55,7 @@ static struct xr_spec spec_of(const struct file *f, int n)
 	struct xr_spec spec = xr_spec_stream(XR_ADD, f->type, n);
 	spec.ops.stream[0].link = XR_HALF;
 	spec.ops.flavour = f->flavour;
-	spec.ops.unroll = n > UNROLL / 4 ? 4 * n : UNROLL;
+	spec.ops.unroll = n > UNROLL / 4 ? 4 * n : UNROLL; /* two turns in the middle half */
 	return spec;
 }
 
@@ -177,6 +177,8 @@ static int ask_clock(struct xr_run *run, struct file *file)
 	for (int i = 0; i < N_FILES; i++) {
 		double x[WINDOW], y[WINDOW], refs[WINDOW];
 		int points = 0, at[WINDOW];
+		if (file[i].done)
+			continue;
 		for (int k = first[i]; k < first[i + 1]; k++)
 			if (reading[k].status == XR_READ_OK) {
 				at[points] = n[k];
