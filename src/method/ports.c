@@ -8,11 +8,11 @@
 #include <math.h>
 
 enum { RESTARTS = 8, SWEEPS = 12, APART_MOST = 4, TRIES = 20000 };
-static const double worst_error = 0.3;    /* schedulers are not ideal: no pair may bend the whole */
-static const double share_price = 0.03;   /* per other operation on the same ports: errors below that are noise */
-static const double wide_price = 0.008;   /* for a unit that is taken longer than one cycle by an operation */
-static const double apart_price = 0.006;  /* per cycle on its ports */
-static const double slow_cycles = 1.5;    /* only operations slower than that can have a unit apart */
+static const double worst_error = 0.3;   /* schedulers are not ideal: no pair may bend the whole */
+static const double share_price = 0.03;  /* per other operation on the same ports: errors below that are noise */
+static const double wide_price = 0.008;  /* for a unit that is taken longer than one cycle by an operation */
+static const double apart_price = 0.006; /* per cycle on its ports */
+static const double slow_cycles = 1.5;   /* only operations slower than that can have a unit apart */
 
 int xr_port_count(uint64_t ports)
 {
@@ -134,7 +134,7 @@ static struct alike find_alike(const struct xr_ports *model, int except)
 			if (i != except && model->op[i].ports >> p & 1)
 				served[p] |= 1u << i;
 		while (class < alike.n && seen[class] != served[p])
-			class++;
+			class ++;
 		if (class == alike.n) {
 			seen[alike.n] = served[p];
 			alike.ports[alike.n++] = 0;
@@ -148,9 +148,9 @@ struct descent {
 	struct xr_ports *model;
 	const struct xr_mix *mix;
 	size_t n;
-	int op;                  /* at work */
-	int least, most;         /* ports it may have */
-	int tries;               /* sets still to try: cores with very many units get what can be had */
+	int op;          /* at work */
+	int least, most; /* ports it may have */
+	int tries;       /* sets still to try: cores with very many units get what can be had */
 	struct alike alike;
 	struct xr_port_op best;
 	double cost;
@@ -172,7 +172,8 @@ static void try_set(struct descent *d, uint64_t set)
 	if (wide && !may_be_wide(d, set))
 		return;
 	for (int apart = 0; apart <= APART_MOST; apart++) {
-		if (apart ? op->cycles < slow_cycles || apart > op->cycles * xr_port_count(set) : xr_port_count(set) < d->least)
+		if (apart ? op->cycles < slow_cycles || apart > op->cycles * xr_port_count(set)
+		          : xr_port_count(set) < d->least)
 			continue;
 		op->ports = set;
 		op->apart = apart;

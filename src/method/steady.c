@@ -30,7 +30,7 @@ int xr_time_steadily(struct xr_run *run, const struct xr_spec *spec, size_t n, s
 		return -1;
 	for (size_t i = 0; i < n; i++)
 		least[i] = out[i].cycles;
-	for (int turn = 1; turn < turns && *noisy > few; turn++) {
+	for (int turn = 1; turn<turns && * noisy> few; turn++) {
 		size_t once = 0;
 		if (xr_run_time_with(run, &effort, spec, n, now))
 			return -1;

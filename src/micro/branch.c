@@ -41,8 +41,12 @@ static int run(struct xr_run *run)
 		}
 	double penalty = 2 * (r[XR_LONG].cycles - r[XR_SHORT].cycles);
 	double spread = fmax(r[XR_SHORT].spread, r[XR_LONG].spread);
-	struct xr_fact *fact = xr_fact_number(d, "branch.mispredict", penalty > nothing ? round(penalty * 10) / 10 : 0, "cycles",
-	                                      noisy > 0 ? 0.7 : spread > 0.01 ? 0.85 : 0.95, "random bits against constant bits");
+	struct xr_fact *fact =
+		xr_fact_number(d, "branch.mispredict", penalty > nothing ? round(penalty * 10) / 10 : 0, "cycles",
+	                       noisy > 0       ? 0.7
+	                       : spread > 0.01 ? 0.85
+	                                       : 0.95,
+	                       "random bits against constant bits");
 	if (penalty <= nothing)
 		xr_fact_note(fact, "random branches cost no more than others: nothing is predicted here");
 	else if (noisy > 0 && spread > 0.1)

@@ -43,8 +43,9 @@ static int find_load(struct xr_run *run, double *cycles)
 		xr_fact_none(d, "core.load_to_use", XR_FAILED, "%s", r.reason);
 		return 0;
 	}
-	struct xr_fact *fact = xr_fact_number(d, "core.load_to_use", xr_snap_integer(r.cycles, 0.1), "cycles",
-	                                      noisy > 0 ? 0.85 : 0.99, chains ? "chain of one address" : "chain of indexed loads");
+	struct xr_fact *fact =
+		xr_fact_number(d, "core.load_to_use", xr_snap_integer(r.cycles, 0.1), "cycles", noisy > 0 ? 0.85 : 0.99,
+	                       chains ? "chain of one address" : "chain of indexed loads");
 	if (noisy > 0 && r.spread > 0.1)
 		xr_fact_doubt(fact, "samples differ by %.0f %%", 100 * r.spread);
 	*cycles = r.cycles;
@@ -90,7 +91,8 @@ static void put_forwarding(struct xr_run *run, const struct xr_reading *r, doubl
 	fact = xr_fact_bool(d, "core.memory_renaming", renamed, renamed && !contrast ? fmin(sure, 0.9) : sure,
 	                    "store and load back in four forms");
 	if (renamed)
-		xr_fact_note(fact, "%.2f cycles through a %s, %.2f through a %s", quick, form_names[least], slow, form_names[most]);
+		xr_fact_note(fact, "%.2f cycles through a %s, %.2f through a %s", quick, form_names[least], slow,
+		             form_names[most]);
 }
 
 static int run(struct xr_run *run)
@@ -98,7 +100,8 @@ static int run(struct xr_run *run)
 	static const struct {
 		enum xr_op op;
 		enum xr_type type;
-	} ask[N_FORMS] = {{XR_FORWARD_LOCAL, XR_I32}, {XR_FORWARD_POINTER, XR_I32}, {XR_FORWARD, XR_I32}, {XR_FORWARD, XR_F64}};
+	} ask[N_FORMS] = {
+		{XR_FORWARD_LOCAL, XR_I32}, {XR_FORWARD_POINTER, XR_I32}, {XR_FORWARD, XR_I32}, {XR_FORWARD, XR_F64}};
 	struct xr_spec spec[N_FORMS];
 	struct xr_reading reading[N_FORMS];
 	double load, noisy;

@@ -25,12 +25,12 @@
 #include <string.h>
 
 enum { STREAMS = 8, UNROLL = 64, UNROLL_FUSED = 16, N_FLAVOURS = 2, SPECS_MAX = 128 };
-static const double fpu_cycles = 10;     /* papers 000 §3.2, 002 §3.4 */
-static const double trap_cycles = 100;   /* no trap into a kernel is quicker than that */
+static const double fpu_cycles = 10;   /* papers 000 §3.2, 002 §3.4 */
+static const double trap_cycles = 100; /* no trap into a kernel is quicker than that */
 static const double cheaper = 0.9;
-static const double same_cost = 1.15;    /* of an operation on twice the width; splitting costs 2 */
-static const double one_insn = 1.3;      /* instructions per statement */
-static const double lingers = 20;        /* cycles; it takes about a hundred */
+static const double same_cost = 1.15; /* of an operation on twice the width; splitting costs 2 */
+static const double one_insn = 1.3;   /* instructions per statement */
+static const double lingers = 20;     /* cycles; it takes about a hundred */
 
 /* What is asked in one batch, with the place of each answer. */
 struct ask {
@@ -46,7 +46,7 @@ struct fp_asks {
 struct isa {
 	struct xr_run *run;
 	struct ask ask;
-	double noisy;            /* share of the readings that were not seen twice */
+	double noisy; /* share of the readings that were not seen twice */
 	struct fp_asks fp[N_FLAVOURS][XR_N_SCALARS];
 	int streams[N_FLAVOURS][XR_N_TYPES], fresh[N_FLAVOURS][XR_N_TYPES]; /* throughput of addition; -1: not asked */
 };
@@ -149,8 +149,10 @@ static void put_fma(struct isa *isa, enum xr_type type, enum xr_flavour flavour,
 	bool once = rounded->cycles - exact->cycles > lingers, less = fma_is_cheaper(isa, fp);
 	struct xr_fact *fact = xr_fact_bool(d, id, once, 0.99, "rounded once, and cheaper than its halves");
 	if (once && !less)
-		xr_fact_doubt(fact, "rounded once, but at %.1f cycles no cheaper than its halves: extended precision, perhaps",
-		              at(isa, fp->fma)->cycles);
+		xr_fact_doubt(
+			fact,
+			"rounded once, but at %.1f cycles no cheaper than its halves: extended precision, perhaps",
+			at(isa, fp->fma)->cycles);
 	else if (!once && less && at(isa, fp->fma)->look.calls < 0.5)
 		xr_fact_note(fact, "p * q + r takes less than its halves, yet the product is rounded first");
 }
@@ -185,7 +187,8 @@ static bool is_native(const struct isa *isa, enum xr_flavour flavour, enum xr_ty
 static enum xr_type half_of(enum xr_type type)
 {
 	for (int t = 0; t < XR_N_TYPES; t++)
-		if (xr_types[t].element == xr_types[type].element && xr_types[t].vector && xr_types[t].bytes * 2 == xr_types[type].bytes)
+		if (xr_types[t].element == xr_types[type].element && xr_types[t].vector &&
+		    xr_types[t].bytes * 2 == xr_types[type].bytes)
 			return (enum xr_type)t;
 	return xr_types[type].element;
 }
@@ -211,7 +214,8 @@ static void put_simd(struct isa *isa, enum xr_flavour flavour, const char *prefi
 	int width = native_width(isa, flavour);
 	const char *id = xr_arena_printf(xr_run_arena(isa->run), "%s.simd.width", prefix);
 	if (width)
-		xr_fact_count(d, id, width, "bytes", isa->noisy <= 0.25 ? 0.99 : 0.8, "cost of an addition against half the width");
+		xr_fact_count(d, id, width, "bytes", isa->noisy <= 0.25 ? 0.99 : 0.8,
+		              "cost of an addition against half the width");
 	else
 		xr_fact_none(d, id, XR_UNSUPPORTED, "no operation on vectors costs less than on their elements");
 }
@@ -223,7 +227,8 @@ static void put_types(struct isa *isa, enum xr_flavour flavour)
 		const char *id = xr_arena_printf(xr_run_arena(isa->run), "isa.simd.%s", xr_types[t].name);
 		const struct xr_reading *r = at(isa, isa->streams[flavour][t]);
 		bool native = is_native(isa, flavour, (enum xr_type)t, half_of((enum xr_type)t));
-		struct xr_fact *fact = xr_fact_bool(d, id, native, r->look.looked || !ok(r) ? 0.99 : 0.8, "one instruction, and it runs");
+		struct xr_fact *fact = xr_fact_bool(d, id, native, r->look.looked || !ok(r) ? 0.99 : 0.8,
+		                                    "one instruction, and it runs");
 		if (r->status == XR_READ_FAILED)
 			xr_fact_note(fact, "%s", r->reason);
 		else if (ok(r) && !native)
@@ -253,11 +258,12 @@ static int run(struct xr_run *run)
 	return 0;
 }
 
-static const char *const finds[] = {
-	"isa.fpu.f32", "isa.fpu.f64", "isa.fma.f32", "isa.fma.f64", "isa.simd.width",
-	"isa.simd.v16f32", "isa.simd.v16f64", "isa.simd.v32f32", "isa.simd.v32f64", "isa.simd.v64f32", "isa.simd.v64f64",
-	"isa.simd.v16i32", "isa.simd.v32i32", "isa.simd.v64i32",
-	"isa.plain.fma.f32", "isa.plain.fma.f64", "isa.plain.simd.width", NULL};
+static const char *const finds[] = {"isa.fpu.f32",       "isa.fpu.f64",          "isa.fma.f32",
+                                    "isa.fma.f64",       "isa.simd.width",       "isa.simd.v16f32",
+                                    "isa.simd.v16f64",   "isa.simd.v32f32",      "isa.simd.v32f64",
+                                    "isa.simd.v64f32",   "isa.simd.v64f64",      "isa.simd.v16i32",
+                                    "isa.simd.v32i32",   "isa.simd.v64i32",      "isa.plain.fma.f32",
+                                    "isa.plain.fma.f64", "isa.plain.simd.width", NULL};
 static const char *const needs[] = {"frequency", NULL};
 
 const struct xr_micro xr_micro_isa = {

@@ -27,11 +27,11 @@
 
 enum {
 	N_FILES = 6,
-	FIRST = 8,           /* variables in the first try */
+	FIRST = 8, /* variables in the first try */
 	MOST = 4096,
 	UNROLL = 96,
-	TRIES = 3,           /* new lengths per file and round */
-	WINDOW_BELOW = 3,    /* lengths read beside each other: from answer - 3 to answer + 3 */
+	TRIES = 3,        /* new lengths per file and round */
+	WINDOW_BELOW = 3, /* lengths read beside each other: from answer - 3 to answer + 3 */
 	WINDOW = 7,
 };
 static const double rise = 1.08; /* ALGORITHMS §6: seen are 1.22 and more */
@@ -42,12 +42,12 @@ struct file {
 	const char *id;
 	enum xr_type type;
 	enum xr_flavour flavour;
-	int fits, spills;    /* known to fit (0: none), known to spill (0: unknown) */
+	int fits, spills; /* known to fit (0: none), known to spill (0: unknown) */
 	bool looked;
-	bool done;           /* the fact is put: there are no such registers */
-	int clock;           /* what the clock says; 0: nothing */
-	double insns;        /* least instructions per statement seen */
-	double best;         /* least cycles seen where nothing spilled */
+	bool done;    /* the fact is put: there are no such registers */
+	int clock;    /* what the clock says; 0: nothing */
+	double insns; /* least instructions per statement seen */
+	double best;  /* least cycles seen where nothing spilled */
 };
 
 static struct xr_spec spec_of(const struct file *f, int n)
@@ -102,8 +102,8 @@ static void refuse(struct xr_run *run, struct file *f, const struct xr_reading *
 	struct xr_description *d = xr_run_description(run);
 	f->done = true;
 	if (r->status == XR_READ_OK)
-		xr_fact_none(d, f->id, XR_UNSUPPORTED, "%s is done by library functions: it has no registers of its own",
-		             xr_types[f->type].name);
+		xr_fact_none(d, f->id, XR_UNSUPPORTED,
+		             "%s is done by library functions: it has no registers of its own", xr_types[f->type].name);
 	else if (f->type == XR_I32)
 		xr_fact_none(d, f->id, XR_FAILED, "%s", r->reason);
 	else
@@ -187,12 +187,12 @@ static int ask_clock(struct xr_run *run, struct file *file)
 				refs[points++] = reading[k].look.stack_refs;
 			}
 		file[i].clock = clock_says(at, y, points);
-		xr_series_put(xr_run_description(run), file[i].id, "variables", "", x, "time per statement", "cycles", y,
-		              (size_t)points);
+		xr_series_put(xr_run_description(run), file[i].id, "variables", "", x, "time per statement", "cycles",
+		              y, (size_t)points);
 		if (file[i].looked) {
 			const char *id = xr_arena_printf(xr_run_arena(run), "%s.stack", file[i].id);
-			xr_series_put(xr_run_description(run), id, "variables", "", x, "stack references per statement", "", refs,
-			              (size_t)points);
+			xr_series_put(xr_run_description(run), id, "variables", "", x, "stack references per statement",
+			              "", refs, (size_t)points);
 		}
 	}
 	return 0;
@@ -258,8 +258,8 @@ static int run(struct xr_run *run)
 	return 0;
 }
 
-static const char *const finds[] = {"registers.int", "registers.f32", "registers.f64", "registers.v16",
-                                    "registers.v32", "registers.v64", NULL};
+static const char *const finds[] = {
+	"registers.int", "registers.f32", "registers.f64", "registers.v16", "registers.v32", "registers.v64", NULL};
 static const char *const needs[] = {"frequency", NULL};
 
 const struct xr_micro xr_micro_registers = {

@@ -28,30 +28,30 @@
 enum { PAIRS = XR_PORT_OPS * (XR_PORT_OPS - 1) / 2, TRIPLES = 14, WIDER = XR_PORT_OPS, BUNDLES = 16, CANDIDATES = 400 };
 
 static const double pair_tolerance = 0.06, triple_tolerance = 0.08, enough = 0.8; /* ALGORITHMS §7 */
-static const double quick = 1.1;          /* cycles: what starts every cycle */
+static const double quick = 1.1;                                                  /* cycles: what starts every cycle */
 static const double one_cycle = 1.06;
 static const double near_whole = 0.05, short_of = 0.86;
-static const double own_insns = 2.5;      /* up to so many instructions of a statement go as one: compare and branch */
+static const double own_insns = 2.5; /* up to so many instructions of a statement go as one: compare and branch */
 
 static const struct {
 	enum xr_op op;
 	enum xr_type type;
 } asked[] = {
-	{XR_ADD, XR_I32}, {XR_SHL, XR_I32}, {XR_MUL, XR_I32}, {XR_DIV, XR_I32}, {XR_LOAD, XR_I32},
-	{XR_STORE, XR_I32}, {XR_BRANCH, XR_I32}, {XR_ADD, XR_F64}, {XR_MUL, XR_F64}, {XR_FMA, XR_F64},
-	{XR_DIV, XR_F64}, {XR_XOR, XR_V16I32}, {XR_SHUFFLE, XR_V16F32},
+	{XR_ADD, XR_I32},   {XR_SHL, XR_I32},    {XR_MUL, XR_I32},        {XR_DIV, XR_I32}, {XR_LOAD, XR_I32},
+	{XR_STORE, XR_I32}, {XR_BRANCH, XR_I32}, {XR_ADD, XR_F64},        {XR_MUL, XR_F64}, {XR_FMA, XR_F64},
+	{XR_DIV, XR_F64},   {XR_XOR, XR_V16I32}, {XR_SHUFFLE, XR_V16F32},
 };
 enum { ASKED = sizeof asked / sizeof *asked };
 
 struct units {
 	struct xr_run *run;
-	struct xr_parts parts;     /* only those that can be timed */
+	struct xr_parts parts; /* only those that can be timed */
 	struct xr_ports model;
 	struct xr_mix pair[PAIRS], triple[TRIPLES + WIDER], bundle[BUNDLES + WIDER];
 	size_t n_pairs, n_triples, n_bundles;
 	double pair_hits, triple_hits;
-	double seen;               /* the most slots per cycle */
-	double noisy;              /* the worst of all batches */
+	double seen;  /* the most slots per cycle */
+	double noisy; /* the worst of all batches */
 	bool believed;
 };
 
@@ -72,7 +72,8 @@ static int find_parts(struct units *u)
 	parts->flavour = xr_run_info(u->run)->has_flavour[XR_NATIVE] ? XR_NATIVE : XR_PLAIN;
 	for (int i = 0; i < ASKED; i++) {
 		struct xr_part part = {.op = asked[i].op, .type = asked[i].type};
-		part.name = xr_arena_printf(xr_run_arena(u->run), "%s.%s", xr_ops[part.op].name, xr_types[part.type].name);
+		part.name =
+			xr_arena_printf(xr_run_arena(u->run), "%s.%s", xr_ops[part.op].name, xr_types[part.type].name);
 		parts->part[parts->n++] = part;
 	}
 	if (xr_parts_find(parts))
@@ -214,7 +215,7 @@ static void fit(struct units *u)
 struct candidates {
 	struct xr_mix mix[CANDIDATES];
 	int n;
-	double width;  /* slots of a bundle at most */
+	double width; /* slots of a bundle at most */
 };
 
 static bool fits_cycle(const struct units *u, const struct xr_mix *mix, double width)
@@ -288,7 +289,8 @@ static const char *sentence(const struct units *u, int op)
 	struct xr_arena *arena = xr_run_arena(u->run);
 	const struct xr_port_op *o = &u->model.op[op];
 	int most = xr_port_count(o->ports);
-	const char *text = o->apart ? "a unit of its own" : xr_arena_printf(arena, "%d unit%s", most, most == 1 ? "" : "s");
+	const char *text =
+		o->apart ? "a unit of its own" : xr_arena_printf(arena, "%d unit%s", most, most == 1 ? "" : "s");
 	bool first = true;
 	for (int shared = most; shared > 0; shared--) {
 		const char *with = "";
@@ -318,7 +320,9 @@ static void put_counts(struct units *u)
 		double rate = 1 / part->cycles, whole = fmax(1, ceil(rate * (1 - near_whole)));
 		bool sharp = rate < 1 || rate >= short_of * whole;
 		double sure = !sharp ? 0.6 : rate > 1 && rate < (1 - near_whole) * whole ? 0.8 : 0.95;
-		const char *capped = whole > u->model.width - 0.5 ? "; the core starts no more per cycle, there may be more units" : "";
+		const char *capped = whole > u->model.width - 0.5
+		                             ? "; the core starts no more per cycle, there may be more units"
+		                             : "";
 		int wide = u->believed && !u->model.op[i].apart ? xr_port_count(u->model.op[i].ports) : 0;
 		struct xr_fact *fact = xr_fact_count(xr_run_description(u->run), fact_id(u, part),
 		                                     (long long)fmax(whole, wide), "", sure, "independent operations");
@@ -337,8 +341,9 @@ static void put_width(struct units *u)
 {
 	double width = xr_snap_integer(u->seen, near_whole * u->seen);
 	bool whole = width == round(width);
-	struct xr_fact *fact = xr_fact_number(xr_run_description(u->run), "units.width", whole ? width : round(width * 100) / 100,
-	                                      "", whole ? 0.95 : 0.75, "quickest mix");
+	struct xr_fact *fact =
+		xr_fact_number(xr_run_description(u->run), "units.width", whole ? width : round(width * 100) / 100, "",
+	                       whole ? 0.95 : 0.75, "quickest mix");
 	if (is_noisy(u))
 		xr_fact_doubt(fact, "%s", noisy_reason);
 	else if (!whole)
@@ -380,10 +385,12 @@ static json_t *competing_pairs(const struct units *u)
 	json_t *list = json_array();
 	for (size_t i = 0; i < u->n_pairs; i++) {
 		const struct xr_mix *m = &u->pair[i];
-		double a = m->count[0] * u->parts.part[m->op[0]].cycles, b = m->count[1] * u->parts.part[m->op[1]].cycles;
+		double a = m->count[0] * u->parts.part[m->op[0]].cycles,
+		       b = m->count[1] * u->parts.part[m->op[1]].cycles;
 		double issue = u->model.width > 0 ? slots_of(u, m) / u->model.width : 0;
 		if (m->cycles - fmax(fmax(a, b), issue) >= 0.2 * fmin(a, b))
-			json_array_append_new(list, json_pack("[ss]", u->parts.part[m->op[0]].name, u->parts.part[m->op[1]].name));
+			json_array_append_new(
+				list, json_pack("[ss]", u->parts.part[m->op[0]].name, u->parts.part[m->op[1]].name));
 	}
 	return list;
 }
@@ -394,7 +401,8 @@ static size_t hidden_pairs(const struct units *u)
 	size_t hidden = 0;
 	for (size_t i = 0; i < u->n_pairs; i++) {
 		const struct xr_mix *m = &u->pair[i];
-		double a = m->count[0] * u->parts.part[m->op[0]].cycles, b = m->count[1] * u->parts.part[m->op[1]].cycles;
+		double a = m->count[0] * u->parts.part[m->op[0]].cycles,
+		       b = m->count[1] * u->parts.part[m->op[1]].cycles;
 		hidden += slots_of(u, m) / u->model.width > fmax(a, b) + 0.5 * fmin(a, b);
 	}
 	return hidden;
@@ -411,7 +419,8 @@ static void put_groups(struct units *u)
 		return;
 	}
 	if (u->believed)
-		fact = xr_fact_put(d, "units.groups", groups(u), "", u->pair_hits > 0.9 && u->triple_hits > 0.9 ? 0.95 : 0.85,
+		fact = xr_fact_put(d, "units.groups", groups(u), "",
+		                   u->pair_hits > 0.9 && u->triple_hits > 0.9 ? 0.95 : 0.85,
 		                   "port model of pairs, proven on triples");
 	else
 		fact = xr_fact_put(d, "units.groups", competing_pairs(u), "", 0.6, "pairs at equal time");
@@ -424,11 +433,13 @@ static void put_groups(struct units *u)
 	if (is_noisy(u))
 		xr_fact_doubt(fact, "%s", noisy_reason);
 	else if (!u->believed)
-		xr_fact_doubt(fact, "no model of units explains enough (%.0f %% of pairs, %.0f %% of triples): pairs that compete",
-		              100 * u->pair_hits, 100 * u->triple_hits);
+		xr_fact_doubt(
+			fact,
+			"no model of units explains enough (%.0f %% of pairs, %.0f %% of triples): pairs that compete",
+			100 * u->pair_hits, 100 * u->triple_hits);
 	else if (hidden_pairs(u))
-		xr_fact_note(fact, "one list per unit; for %zu of %zu pairs the width hides whether they share units", hidden_pairs(u),
-		             u->n_pairs);
+		xr_fact_note(fact, "one list per unit; for %zu of %zu pairs the width hides whether they share units",
+		             hidden_pairs(u), u->n_pairs);
 	else
 		xr_fact_note(fact, "one list per unit");
 }
@@ -456,7 +467,8 @@ static void put_bundles(struct units *u)
 	}
 	if (!json_array_size(list)) {
 		json_decref(list);
-		xr_fact_none(d, "units.bundles", XR_UNRELIABLE, "none of %zu sets that should take one cycle does", timed);
+		xr_fact_none(d, "units.bundles", XR_UNRELIABLE, "none of %zu sets that should take one cycle does",
+		             timed);
 		return;
 	}
 	struct xr_fact *fact = xr_fact_put(d, "units.bundles", list, "", 0.95, "each timed by itself");
@@ -501,10 +513,23 @@ static int run(struct xr_run *run)
 	return 0;
 }
 
-static const char *const finds[] = {
-	"units.width", "units.groups", "units.bundles", "units.add.i32", "units.shl.i32", "units.mul.i32", "units.div.i32",
-	"units.load.i32", "units.store.i32", "units.branch.i32", "units.add.f64", "units.mul.f64", "units.fma.f64", "units.div.f64",
-	"units.xor.v16i32", "units.shuffle.v16f32", NULL};
+static const char *const finds[] = {"units.width",
+                                    "units.groups",
+                                    "units.bundles",
+                                    "units.add.i32",
+                                    "units.shl.i32",
+                                    "units.mul.i32",
+                                    "units.div.i32",
+                                    "units.load.i32",
+                                    "units.store.i32",
+                                    "units.branch.i32",
+                                    "units.add.f64",
+                                    "units.mul.f64",
+                                    "units.fma.f64",
+                                    "units.div.f64",
+                                    "units.xor.v16i32",
+                                    "units.shuffle.v16f32",
+                                    NULL};
 static const char *const needs[] = {"frequency", NULL};
 
 const struct xr_micro xr_micro_units = {

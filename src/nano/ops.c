@@ -50,8 +50,8 @@ const struct xr_op_info xr_ops[XR_N_OPS] = {
 	[XR_SHUFFLE] = {"shuffle", false, false, true, 1, -1, false, "$0 = XR_SHUFFLE_T($1)", NULL, 1},
 	[XR_FORWARD_LOCAL] = {"forward_local", true, true, false, 1, -1, false, "L = $1; $0 = L", NULL, 2},
 	[XR_FORWARD_POINTER] = {"forward_pointer", true, true, false, 1, -1, false, "*A = $1; $0 = *A", NULL, 2},
-	[XR_COIN] = {"coin", true, false, false, 2, -1, true, "$0 = (T)((U)$1 * 1664525u + (2u * I + 1u)); if ($2 & $3) XR_TURN()",
-                     NULL, 6},
+	[XR_COIN] = {"coin", true, false, false, 2, -1, true,
+                     "$0 = (T)((U)$1 * 1664525u + (2u * I + 1u)); if ($2 & $3) XR_TURN()", NULL, 6},
 	[XR_FUSED] = {"fused", false, true, false, 3, -1, true, "if ((T)($1 * $2 + $3) != 0) XR_LINGER()", NULL, 6},
 	[XR_TEXT] = {"text", true, true, true, 1, -1, false, NULL, NULL, 1000},
 };

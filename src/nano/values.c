@@ -131,8 +131,7 @@ void xr_op_values(enum xr_op op, enum xr_type type, enum xr_values values, char 
 
 const char *xr_cvt_through(enum xr_type type)
 {
-	static const char *const through[] = {
-		[XR_I8] = "float", [XR_I16] = "float", [XR_I32] = "double", [XR_I64] = "double",
-		[XR_F32] = "int", [XR_F64] = "long long"};
+	static const char *const through[] = {[XR_I8] = "float",   [XR_I16] = "float", [XR_I32] = "double",
+	                                      [XR_I64] = "double", [XR_F32] = "int",   [XR_F64] = "long long"};
 	return through[xr_types[type].element];
 }

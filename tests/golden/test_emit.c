@@ -32,7 +32,7 @@ static size_t few(struct xr_spec *specs)
 	specs[n++] = xr_spec_stream(XR_FORWARD_LOCAL, XR_F64, 1);
 	specs[n++] = xr_spec_stream(XR_BRANCH, XR_I32, 1);
 	for (size_t i = 0; i < n; i++)
-		specs[i].ops.unroll = 4; /* short enough to read */
+		specs[i].ops.unroll = 4;              /* short enough to read */
 	specs[n] = xr_spec_stream(XR_ADD, XR_I32, 2); /* long enough for marks */
 	specs[n++].ops.unroll = 16;
 	return n;

@@ -80,8 +80,10 @@ static void memory_and_branches_cost_something(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(registers_are_plausible), cmocka_unit_test(instructions_imply_each_other),
-		cmocka_unit_test(units_fit_into_the_width), cmocka_unit_test(memory_and_branches_cost_something),
+		cmocka_unit_test(registers_are_plausible),
+		cmocka_unit_test(instructions_imply_each_other),
+		cmocka_unit_test(units_fit_into_the_width),
+		cmocka_unit_test(memory_and_branches_cost_something),
 	};
 	return cmocka_run_group_tests_name("live core", tests, measure, forget);
 }

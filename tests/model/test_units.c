@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { MACHINES = 40, OPS = 16 };
-static const double hidden_rate = 1.8;  /* of the width: where both together need that much, sharing cannot be seen */
+static const double hidden_rate = 1.8; /* of the width: where both together need that much, sharing cannot be seen */
 
 struct tally {
 	int pairs, wrong, widths, wrong_widths, machines, in_doubt;
@@ -30,7 +30,8 @@ static int parts_of(const struct xr_machine *m, const struct xr_description *d, 
 		char op[32], type[32], reason[128];
 		if (sscanf(f->id, "units.%31[a-z_].%31s", op, type) != 2 || f->status == XR_UNSUPPORTED)
 			continue;
-		struct xr_spec spec = xr_spec_stream((enum xr_op)xr_op_by_name(op), (enum xr_type)xr_type_by_name(type), 1);
+		struct xr_spec spec =
+			xr_spec_stream((enum xr_op)xr_op_by_name(op), (enum xr_type)xr_type_by_name(type), 1);
 		spec.ops.stream[0].link = XR_FRESH;
 		if (xr_core_demand(m, &spec.ops, &part[n].demand, reason))
 			continue;
@@ -52,10 +53,11 @@ static bool listed_together(const json_t *groups, const char *a, const char *b)
 {
 	size_t i, k;
 	json_t *group, *name;
-	json_array_foreach (groups, i, group) {
+	json_array_foreach(groups, i, group)
+	{
 		int found = 0;
-		json_array_foreach (group, k, name)
-			found += !strcmp(json_string_value(name), a) || !strcmp(json_string_value(name), b);
+		json_array_foreach(group, k, name) found +=
+			!strcmp(json_string_value(name), a) || !strcmp(json_string_value(name), b);
 		if (found == 2)
 			return true;
 	}
@@ -82,7 +84,8 @@ static void check_groups(const struct xr_machine *m, const struct xr_description
 				continue;
 			if (!t->wrong++)
 				t->first_wrong = seed;
-			printf("# seed %llu: %s and %s %s units\n", seed, part[i].name, part[j].name, truth ? "share" : "do not share");
+			printf("# seed %llu: %s and %s %s units\n", seed, part[i].name, part[j].name,
+			       truth ? "share" : "do not share");
 		}
 }
 
@@ -132,10 +135,11 @@ int main(void)
 			xr_description_free(d);
 		}
 		bool ok = t.wrong <= allowed[noise] * t.pairs && t.wrong_widths <= allowed[noise] * t.widths &&
-			  t.in_doubt <= 0.1 * t.machines;
+		          t.in_doubt <= 0.1 * t.machines;
 		failures += !ok;
-		printf("%s units on %s machines: %d of %d pairs and %d of %d widths wrong, %d of %d machines in doubt\n", ok ? "ok" : "not ok",
-		       names[noise], t.wrong, t.pairs, t.wrong_widths, t.widths, t.in_doubt, t.machines);
+		printf("%s units on %s machines: %d of %d pairs and %d of %d widths wrong, %d of %d machines in doubt\n",
+		       ok ? "ok" : "not ok", names[noise], t.wrong, t.pairs, t.wrong_widths, t.widths, t.in_doubt,
+		       t.machines);
 	}
 	return failures > 0;
 }

@@ -8,8 +8,9 @@
 
 static void counts_instructions_between_the_labels(void **state)
 {
-	static const char text[] = "f:\n\tmovl\t$1, %eax\nxr_begin_ab:\n\ttestq\t%rdi, %rdi\n.L3:\n\t.p2align 4\n"
-				   "\taddl\t%edx, %eax\n#APP\n#NO_APP\n\taddl\t%edx, %eax\n\tsubq\t$1, %rdi\n\tjne\t.L3\nxr_end_ab:\n\tret\n";
+	static const char text[] =
+		"f:\n\tmovl\t$1, %eax\nxr_begin_ab:\n\ttestq\t%rdi, %rdi\n.L3:\n\t.p2align 4\n"
+		"\taddl\t%edx, %eax\n#APP\n#NO_APP\n\taddl\t%edx, %eax\n\tsubq\t$1, %rdi\n\tjne\t.L3\nxr_end_ab:\n\tret\n";
 	(void)state;
 	struct xr_look look = xr_look_at(text, "ab", 2, 0);
 	assert_true(look.looked);
@@ -19,12 +20,15 @@ static void counts_instructions_between_the_labels(void **state)
 
 static void sees_spills_and_calls(void **state)
 {
-	static const char x86[] = "xr_begin_1:\n.L1:\n\tmovl\t8(%rsp), %eax\n\taddl\t%edx, %eax\n\tmovl\t%eax, 8(%rsp)\n"
-				  "\tcall\tfmod\n\tjne\t.L1\nxr_end_1:\n";
-	static const char arm[] = "xr_begin_1:\n.L1:\n\tldr\tw0, [sp, 8]\n\tadd\tw0, w0, w1\n\tstr\tw0, [sp, 8]\n\tbl\tfmod\n"
-				  "\tbne\t.L1\nxr_end_1:\n";
-	static const char riscv[] = "xr_begin_1:\n.L1:\n\tlw\ta0,8(sp)\n\taddw\ta0,a0,a1\n\tsw\ta0,8(sp)\n\tcall\tfmod\n"
-				    "\tbne\ta1,zero,.L1\nxr_end_1:\n";
+	static const char x86[] =
+		"xr_begin_1:\n.L1:\n\tmovl\t8(%rsp), %eax\n\taddl\t%edx, %eax\n\tmovl\t%eax, 8(%rsp)\n"
+		"\tcall\tfmod\n\tjne\t.L1\nxr_end_1:\n";
+	static const char arm[] =
+		"xr_begin_1:\n.L1:\n\tldr\tw0, [sp, 8]\n\tadd\tw0, w0, w1\n\tstr\tw0, [sp, 8]\n\tbl\tfmod\n"
+		"\tbne\t.L1\nxr_end_1:\n";
+	static const char riscv[] =
+		"xr_begin_1:\n.L1:\n\tlw\ta0,8(sp)\n\taddw\ta0,a0,a1\n\tsw\ta0,8(sp)\n\tcall\tfmod\n"
+		"\tbne\ta1,zero,.L1\nxr_end_1:\n";
 	const char *const texts[] = {x86, arm, riscv};
 	(void)state;
 	for (int i = 0; i < 3; i++) {
@@ -37,8 +41,9 @@ static void sees_spills_and_calls(void **state)
 
 static void leaves_out_what_compilers_do_at_the_ends(void **state)
 {
-	static const char text[] = "xr_begin_1:\n.L1:\n\tmovl\t8(%rsp), %eax\n\taddl\t%edx, %eax\n\txr_middle_1_17:\n\taddl\t%edx, %eax\n"
-				   "\taddl\t%edx, %eax\n\txr_last_1_18:\n\taddl\t%edx, %eax\n\tmovl\t%eax, 8(%rsp)\n\tjne\t.L1\nxr_end_1:\n";
+	static const char text[] =
+		"xr_begin_1:\n.L1:\n\tmovl\t8(%rsp), %eax\n\taddl\t%edx, %eax\n\txr_middle_1_17:\n\taddl\t%edx, %eax\n"
+		"\taddl\t%edx, %eax\n\txr_last_1_18:\n\taddl\t%edx, %eax\n\tmovl\t%eax, 8(%rsp)\n\tjne\t.L1\nxr_end_1:\n";
 	(void)state;
 	struct xr_look look = xr_look_at(text, "1", 4, 2);
 	assert_true(look.looked);

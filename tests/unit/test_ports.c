@@ -13,7 +13,13 @@ enum { PAIRS = XR_PORT_OPS * (XR_PORT_OPS - 1) / 2 };
 
 /* A published port map (Ice Lake): add p0156, shift p06, mul p1, load p23, fadd p01, logic p015, shuffle p5. */
 static const struct xr_ports ice_lake = {
-	.op = {{.ports = 0x63}, {.ports = 0x41}, {.ports = 0x02}, {.ports = 0x0c}, {.ports = 0x03}, {.ports = 0x23}, {.ports = 0x20}},
+	.op = {{.ports = 0x63},
+               {.ports = 0x41},
+               {.ports = 0x02},
+               {.ports = 0x0c},
+               {.ports = 0x03},
+               {.ports = 0x23},
+               {.ports = 0x20}},
 	.n_ops = 7,
 	.width = 5,
 };
@@ -33,7 +39,8 @@ static size_t time_pairs(const struct xr_ports *truth, struct xr_mix *mix, doubl
 	size_t n = 0;
 	for (int i = 0; i < truth->n_ops; i++)
 		for (int j = 0; j < i; j++) {
-			struct xr_mix m = {.n = 2, .op = {j, i}, .count = {12 / truth->op[j].cycles, 12 / truth->op[i].cycles}};
+			struct xr_mix m = {
+				.n = 2, .op = {j, i}, .count = {12 / truth->op[j].cycles, 12 / truth->op[i].cycles}};
 			m.cycles = xr_ports_predict(truth, &m) * (1 + noise * (xr_rng_unit(rng) - 0.3));
 			mix[n++] = m;
 		}
@@ -44,7 +51,8 @@ static bool same_sharing(const struct xr_ports *a, const struct xr_ports *b)
 {
 	for (int i = 0; i < a->n_ops; i++)
 		for (int j = 0; j <= i; j++)
-			if (xr_port_count(a->op[i].ports & a->op[j].ports) != xr_port_count(b->op[i].ports & b->op[j].ports))
+			if (xr_port_count(a->op[i].ports & a->op[j].ports) !=
+			    xr_port_count(b->op[i].ports & b->op[j].ports))
 				return false;
 	return true;
 }
@@ -126,8 +134,8 @@ static void unshared_where_nothing_says_otherwise(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(predicts_the_worst_bottleneck), cmocka_unit_test(finds_a_published_map_again),
-		cmocka_unit_test(one_bad_pair_does_not_bend_it), cmocka_unit_test(a_slow_unit_stands_apart),
+		cmocka_unit_test(predicts_the_worst_bottleneck),         cmocka_unit_test(finds_a_published_map_again),
+		cmocka_unit_test(one_bad_pair_does_not_bend_it),         cmocka_unit_test(a_slow_unit_stands_apart),
 		cmocka_unit_test(unshared_where_nothing_says_otherwise),
 	};
 	return cmocka_run_group_tests_name("ports", tests, NULL, NULL);

@@ -8,9 +8,9 @@
 #include <string.h>
 
 static const char *const stack_operands[] = {
-	"(%rsp", "(%rbp", "(%esp", "(%ebp", /* x86 */
-	"[sp", "[x29", "[fp", "[r7, #",      /* AArch64, Arm */
-	"(sp)", "(s0)",                     /* RISC-V */
+	"(%rsp", "(%rbp", "(%esp", "(%ebp",  /* x86 */
+	"[sp",   "[x29",  "[fp",   "[r7, #", /* AArch64, Arm */
+	"(sp)",  "(s0)",                     /* RISC-V */
 };
 static const char *const calls[] = {"call", "callq", "bl", "blx", "jal", "bctrl"};
 
