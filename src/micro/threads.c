@@ -44,6 +44,7 @@ struct threads {
 	struct xr_spec sweep;                  /* what attacks the walk: the same places, not waiting for each other */
 	double (*solo)[WITNESSES_MAX];         /* cycles by CPU and witness; 0: not read yet */
 	double *clock_ns;                      /* reference cycle by CPU */
+	double *latency;                       /* of the first-level cache by CPU, cycles */
 	bool *shaky;                           /* readings of this CPU alone fell into two modes */
 	int *core;                             /* by CPU: the lowest CPU of its core; -1: not placed; -2: undecidable */
 	int victim;                            /* of the question that is being bisected */
@@ -305,10 +306,7 @@ static bool apart(double x, double y, double limit)
  * some percent faster). */
 static bool differ_surely(const struct threads *t, int a, int b)
 {
-	for (int k = t->n_streams; k < t->n_witnesses; k++)
-		if (apart(t->solo[a][k], t->solo[b][k], type_apart))
-			return true;
-	return apart(t->clock_ns[a], t->clock_ns[b], clock_apart);
+	return apart(t->latency[a], t->latency[b], type_apart) || apart(t->clock_ns[a], t->clock_ns[b], clock_apart);
 }
 
 /* Throughput: lower all the time on a core that somebody else uses too. */
@@ -320,17 +318,30 @@ static bool differ_in_streams(const struct threads *t, int a, int b)
 	return false;
 }
 
-/* Every CPU alone. */
+/* Every CPU alone: its streams, and a walk so small that nothing could be in its way. */
 static int read_alone(struct threads *t)
 {
-	struct effect e[BATCH] = {0};
-	struct question q[BATCH];
-	for (int i = 0, n = 0; i < t->n; i++) {
-		q[n++] = (struct question){i, NULL, 0, 0};
-		if (n == BATCH || i == t->n - 1) {
-			if (ask(t, q, n, e))
-				return -1;
-			n = 0;
+	struct xr_arena *arena = xr_run_arena(t->run);
+	int w = t->n_streams + 1;
+	struct xr_spec *spec = xr_arena_array(arena, struct xr_spec, BATCH * w);
+	struct xr_reading *r = xr_arena_array(arena, struct xr_reading, BATCH * w);
+	struct xr_spec tiny = xr_spec_walkabout(arena, CHASE_ID, 1024, 64, XR_READ, XR_ANY);
+	for (int from = 0; from < t->n; from += BATCH) {
+		int n = t->n - from < BATCH ? t->n - from : BATCH;
+		for (int i = 0; i < n * w; i++) {
+			int place = from + i / w, k = i % w;
+			spec[i] = xr_spec_team(arena, XR_TOGETHER, &t->cpu[place], &place, 1, k < t->n_streams ? &t->witness[k] : &tiny,
+			                       NULL);
+		}
+		if (xr_run_time(t->run, spec, (size_t)(n * w), r))
+			return -1;
+		for (int i = 0; i < n * w; i++) {
+			if (r[i].status != XR_READ_OK || !(r[i].cycles > 0))
+				continue;
+			if (i % w < t->n_streams)
+				note_alone(t, from + i / w, i % w, &r[i]);
+			else
+				better(&t->latency[from + i / w], r[i].cycles);
 		}
 	}
 	return 0;
@@ -382,11 +393,11 @@ static int put_types(struct threads *t)
 
 /* ---- the micro-benchmark ----------------------------------------------------------------------------------------- */
 
-/* Steps of 64 bytes over the largest footprint that is as fast as a tiny one: fits once, not twice, since the sizes tried
- * are less than a factor of two apart. The cache facts are not needed for that. */
+/* Steps of 64 bytes over most of the largest footprint that is as fast as a tiny one: fits once, not twice, since the
+ * sizes tried are a factor of 1.5 apart. The cache facts are not needed for that. */
 static int make_walk(struct threads *t, struct xr_spec *walk, bool *have)
 {
-	static const int kib[] = {2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512};
+	static const int kib[] = {2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512};
 	enum { N = sizeof kib / sizeof *kib };
 	struct xr_spec spec[N];
 	struct xr_reading r[N];
@@ -400,7 +411,8 @@ static int make_walk(struct threads *t, struct xr_spec *walk, bool *have)
 	*have = fits >= 0 && fits < N - 1;
 	if (!*have)
 		return 0;
-	*walk = t->sweep = spec[fits];
+	*walk = t->sweep = xr_spec_walkabout(xr_run_arena(t->run), CHASE_ID, (uint64_t)kib[fits] * 870 / 64 * 64, 64, XR_READ,
+	                                     XR_ANY);
 	t->sweep.chain.phase[0].access = XR_TOUCH; /* of two walks the one that hits would starve the other one */
 	return 0;
 }
@@ -505,6 +517,7 @@ static int run_threads(struct xr_run *run)
 	}
 	t.solo = xr_arena_alloc(arena, sizeof *t.solo * (size_t)t.n);
 	t.clock_ns = xr_arena_array(arena, double, t.n);
+	t.latency = xr_arena_array(arena, double, t.n);
 	t.shaky = xr_arena_array(arena, bool, t.n);
 	t.core = xr_arena_array(arena, int, t.n);
 	xr_run_progress(run, 0.02, "witnesses");
