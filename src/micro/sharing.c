@@ -37,6 +37,7 @@ struct sharing {
 	bool cores_known;      /* else every CPU speaks for itself */
 	double sample_ns;
 	struct xr_spec victim, attacker;
+	bool outermost;        /* no larger cache is known */
 	bool shaky;            /* some answer needed more than one look */
 };
 
@@ -185,9 +186,12 @@ static int measure_level(struct sharing *s)
 		xr_fact_none(d, id, XR_UNRELIABLE, "others slow a walk through this level down sometimes, or a little: no clear answer");
 		return 0;
 	}
-	struct xr_fact *fact = xr_fact_count(d, id, sharers, "cores", s->shaky ? 0.8 : 0.95, "a walk disturbed by another core's");
+	bool shaky = s->shaky || (s->outermost && sharers == 1);
+	struct xr_fact *fact = xr_fact_count(d, id, sharers, "cores", shaky ? 0.8 : 0.95, "a walk disturbed by another core's");
 	if (!s->cores_known && sharers > 1)
 		xr_fact_doubt(fact, "counts CPUs: which of them are one core is not known");
+	else if (s->outermost && sharers == 1)
+		xr_fact_note(fact, "if this level is larger than what is measured of it, sharing it does not show");
 	else if (s->shaky)
 		xr_fact_note(fact, "some answers needed a second look: somebody else uses this level too");
 	return sharers > 1 ? busy_capacity(s, sharers) : 0;
@@ -263,6 +267,9 @@ static int run_sharing(struct xr_run *run)
 		s.capacity = xr_run_number(run, xr_arena_printf(xr_run_arena(run), "cache.%s.capacity", levels[i]), 0);
 		if (!(s.capacity > 0))
 			continue;
+		s.outermost = true;
+		for (int k = i + 1; k < N; k++)
+			s.outermost &= !(xr_run_number(run, xr_arena_printf(xr_run_arena(run), "cache.%s.capacity", levels[k]), 0) > 0);
 		xr_run_progress(run, (double)i / N, levels[i]);
 		if (!able || s.n < 2) {
 			xr_fact_none(d, xr_arena_printf(xr_run_arena(run), "cache.%s.shared_by", levels[i]), XR_UNSUPPORTED, "%s",

@@ -270,6 +270,34 @@ static void rough_noise_is_survived(void **state)
 	random_machines("rough noise", rough, machines_to_try(6), 0.9);
 }
 
+/* The capacities are given, so that this is about sharing alone. */
+static void shared_caches_are_found(void **state)
+{
+	(void)state;
+	static const char *const want[] = {"sharing"};
+	struct score score = {0};
+	for (uint64_t seed = 1; seed <= 4; seed++) {
+		const struct machine m = {.cores = 8, .smt = seed % 2 ? 1 : 2, .nodes = seed > 2 ? 2 : 1, .shared_units = "fp mul div alu",
+		                          .near_ns = 45, .far_ns = 120, .slice_ms = 3, .line = 64, .l3_shared = seed > 2 ? 4 : 8,
+		                          .noise = usual};
+		struct xr_target *target = open_machine(&m, seed);
+		struct xr_description *d = xr_description_new();
+		struct xr_plan plan = {.select = want, .n_select = 1};
+		struct xr_outcome outcome;
+		struct xr_error err;
+		xr_fact_count(d, "cache.l2.capacity", 512 << 10, "bytes", 1, "given");
+		xr_fact_count(d, "cache.l3.capacity", 4 << 20, "bytes", 1, "given");
+		assert_int_equal(xr_engine_run(target, xr_micro_table, &plan, seed, NULL, d, &outcome, &err), 0);
+		judge_number(&score, d, "cache.l1d.shared_by", 1, 0, &m, seed);
+		judge_number(&score, d, "cache.l2.shared_by", 1, 0, &m, seed);
+		judge_number(&score, d, "cache.l3.shared_by", m.l3_shared, 0, &m, seed);
+		xr_description_free(d);
+		xr_target_free(target);
+	}
+	say("sharing", &score);
+	assert_true(score.wrong == 0 && score.right >= 11);
+}
+
 static void cpus_256_in_bounded_time(void **state)
 {
 	(void)state;
@@ -299,6 +327,7 @@ int main(void)
 		cmocka_unit_test(quiet_machines_are_what_their_file_says),
 		cmocka_unit_test(noise_does_not_change_the_answer),
 		cmocka_unit_test(rough_noise_is_survived),
+		cmocka_unit_test(shared_caches_are_found),
 		cmocka_unit_test(cpus_256_in_bounded_time),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
