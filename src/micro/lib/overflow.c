@@ -1,0 +1,150 @@
+#include "micro/lib/overflow.h"
+
+#include "util/rng.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+enum { POLICIES = 3, VISITS = 8000, SETTLE = 6 };
+
+/* One set under a policy that keeps its lines in a ring: the victim is the line at the tail (lru: hits move to the head;
+ * fifo: they stay) or any (random). All steps take constant time, since the fit asks for hundreds of shares. */
+struct ring {
+	enum xr_overflow policy;
+	unsigned ways, head;
+	unsigned *next, *prev;  /* of slots */
+	unsigned *line;         /* in a slot */
+	unsigned *slot;         /* of a line; `ways`: not there */
+	struct xr_rng rng;
+};
+
+static void to_head(struct ring *r, unsigned s)
+{
+	if (s == r->head)
+		return;
+	r->next[r->prev[s]] = r->next[s];
+	r->prev[r->next[s]] = r->prev[s];
+	unsigned tail = r->prev[r->head];
+	r->next[tail] = s;
+	r->prev[s] = tail;
+	r->next[s] = r->head;
+	r->prev[r->head] = s;
+	r->head = s;
+}
+
+static unsigned visit(struct ring *r, unsigned line)
+{
+	unsigned s = r->slot[line];
+	if (s < r->ways) {
+		if (r->policy == XR_OVERFLOW_LRU)
+			to_head(r, s);
+		return 0;
+	}
+	s = r->policy == XR_OVERFLOW_RANDOM ? (unsigned)xr_rng_below(&r->rng, r->ways) : r->prev[r->head];
+	r->slot[r->line[s]] = r->ways;
+	r->line[s] = line;
+	r->slot[line] = s;
+	to_head(r, s);
+	return 1;
+}
+
+/* By trial: it is exact enough at once, for every policy. */
+double xr_overflow_share(enum xr_overflow policy, unsigned ways, unsigned n)
+{
+	if (n <= ways || ways == 0)
+		return n <= ways ? 0.0 : 1.0;
+	unsigned *memory = calloc(3 * (size_t)ways + 2 * (size_t)n, sizeof *memory);
+	if (!memory)
+		abort();
+	unsigned *order = memory + 3 * (size_t)ways + n;
+	struct ring r = {
+		.policy = policy, .ways = ways, .next = memory, .prev = memory + ways, .line = memory + 2 * (size_t)ways,
+		.slot = memory + 3 * (size_t)ways, .rng = {.state = n * UINT64_C(4096) + ways},
+	};
+	for (unsigned s = 0; s < ways; s++) {
+		r.next[s] = (s + 1) % ways;
+		r.prev[s] = (s + ways - 1) % ways;
+		r.line[s] = s;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		order[i] = i;
+		r.slot[i] = i < ways ? i : ways;
+	}
+	const unsigned laps = VISITS / n + 1;
+	unsigned long misses = 0;
+	for (unsigned lap = 0; lap < laps + SETTLE; lap++)
+		for (unsigned i = 0; i < n; i++) {
+			unsigned j = i + (unsigned)xr_rng_below(&r.rng, n - i), line = order[j];
+			order[j] = order[i];
+			order[i] = line;
+			unsigned miss = visit(&r, line);
+			misses += lap >= SETTLE ? miss : 0;
+		}
+	free(memory);
+	return (double)misses / ((double)laps * n);
+}
+
+/* ---- the fit --------------------------------------------------------------------------------------------------- */
+
+/* Penalty with the least sum of squares, and the mean absolute residual as a share of it. */
+static double misfit(const double *share, const double *excess, size_t points, double *penalty)
+{
+	double up = 0, down = 0, sum = 0;
+	for (size_t i = 0; i < points; i++) {
+		up += share[i] * excess[i];
+		down += share[i] * share[i];
+	}
+	*penalty = down > 0 ? up / down : 0;
+	if (*penalty <= 0)
+		return INFINITY;
+	for (size_t i = 0; i < points; i++)
+		sum += fabs(excess[i] - *penalty * share[i]);
+	return sum / (double)points / *penalty;
+}
+
+/* Real policies lie between the three: mixtures. */
+static const double mixtures[][POLICIES] = {
+	{1, 0, 0}, {.75, .25, 0}, {.5, .5, 0}, {.25, .75, 0}, {0, 1, 0}, {.5, 0, .5}, {0, .5, .5}, {0, 0, 1},
+};
+
+static double misfit_of(unsigned ways, const unsigned *n, const double *excess, size_t points, double *const *share,
+                        double *penalty)
+{
+	double best = INFINITY;
+	for (int policy = 0; policy < POLICIES; policy++)
+		for (size_t i = 0; i < points; i++)
+			share[policy][i] = xr_overflow_share((enum xr_overflow)policy, ways, n[i]);
+	for (size_t m = 0; m < sizeof mixtures / sizeof *mixtures; m++) {
+		double *mixed = share[POLICIES], p;
+		for (size_t i = 0; i < points; i++)
+			mixed[i] = mixtures[m][0] * share[0][i] + mixtures[m][1] * share[1][i] + mixtures[m][2] * share[2][i];
+		double here = misfit(mixed, excess, points, &p);
+		if (here < best) {
+			best = here;
+			*penalty = p;
+		}
+	}
+	return best;
+}
+
+struct xr_overflow_fit xr_overflow_fit(struct xr_arena *arena, const unsigned *n, const double *excess, size_t points,
+                                       unsigned lo, unsigned hi)
+{
+	struct xr_overflow_fit best = {.misfit = INFINITY};
+	double *share[POLICIES + 1], second = INFINITY;
+
+	for (int i = 0; i <= POLICIES; i++)
+		share[i] = xr_arena_array(arena, double, points);
+	for (unsigned ways = lo; ways <= hi; ways++) {
+		double penalty = 0, here = misfit_of(ways, n, excess, points, share, &penalty);
+		if (here < best.misfit) {
+			second = best.misfit;
+			best = (struct xr_overflow_fit){.ways = ways, .penalty = penalty, .misfit = here};
+		} else if (here < second) {
+			second = here;
+		}
+	}
+	best.margin = second - best.misfit;
+	return best;
+}
