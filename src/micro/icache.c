@@ -1,15 +1,46 @@
-#include "micro/lib/sets.h"
+/* Parameter: cache.l1i.capacity, .ways, .line, .latency, .miss_penalty.
+ *
+ * Idea: straight-line code does not show the instruction cache of a core that fetches ahead (paper 003's curve is flat to
+ * the size of the second level there); a jump that nobody can foresee does, since nothing is fetched ahead of it: it
+ * takes the time of a misprediction plus that of fetching its target. So the questions of paper 002 §4.3-4.4 (ways,
+ * capacity, line) are put with blocks of code for lines and with jumps for loads, over fresh random permutations, and
+ * each walk is compared with a twin of as many jumps in the same pages but in different sets.
+ *
+ * Algorithm: capacity and ways as in method/sets.h. Line: A blocks at strides of one way and A more, delta further on:
+ * as long as delta is less than a line they are 2 A lines of one set and miss. Penalty of a miss: 8 A lines of one set,
+ * of which practically every visit misses. Latency: the same lines in a fixed order, which is predicted, so that what is
+ * left is the latency of the next level, unless the core fetches ahead; less the penalty.
+ *
+ * When it fails: no executable memory (unsupported); everything fits (no cache, or a very large one: unsupported); the
+ * core's other thread busy all the time (unreliable). A way larger than a page in a physically indexed cache makes
+ * conflicts a matter of luck: the curves are then none of a set that overflows, and only the capacity is given. Blocks
+ * are 16 bytes or more apart, so a shorter line cannot be told from that. A core that fetches ahead hides the latency.
+ */
+#include "method/sets.h"
+
+#include "stat/stat.h"
 
 #include <math.h>
 
-enum { REGION = 1, SPACING = 64, THIN = 4 };
+enum {
+	REGION = 1,       /* also code.c's and itlb.c's, each with a size of its own */
+	SPACING = 64,     /* of blocks in a row: lines may be shorter or longer */
+	LONGEST = 128,    /* line thought of when a twin is laid out */
+	THIN = 4,         /* a twin of a row visits one block in so many, and that the more often */
+	ATTEMPTS = 12,
+	LOOKS = 2, SAMPLES = 32,
+	DELTAS_MAX = 8,
+};
+static const uint64_t region_bytes = 4 << 20, most_bytes = 1 << 20;
 
-/* Sum of the digits of x in base `base`: numbers that differ by a multiple of any one power of two still get different
- * remainders, so lines shifted by it conflict in no way size. */
+/* ---- where blocks lie ------------------------------------------------------------------------------------------ */
+
+/* Sum of the digits of x in some base: numbers that differ by a power of two get different sums, so lines shifted by it
+ * conflict in ways of no size. */
 static uint64_t digits(uint64_t x, uint64_t base)
 {
 	uint64_t sum = 0;
-	for (; x; x /= base)
+	for (; x && base > 1; x /= base)
 		sum += x % base;
 	return sum;
 }
@@ -17,40 +48,137 @@ static uint64_t digits(uint64_t x, uint64_t base)
 static void place_lines(const struct xr_sets *probe, uint64_t stride, unsigned n, unsigned sets, uint64_t *address,
                         uint64_t *twin)
 {
-	const uint64_t shift = 2 * SPACING; /* lines may be as long */
-	const uint64_t slots = (stride < probe->page ? stride : probe->page) / shift;
-	const uint64_t per_page = probe->page / stride, kept = per_page / THIN;
+	const uint64_t slots = (stride < probe->page ? stride : probe->page) / LONGEST;
+	const uint64_t groups = slots / sets, per_page = probe->page / stride, kept = per_page / THIN;
 	size_t at = 0;
 	for (unsigned k = 0; k < sets; k++)
 		for (unsigned i = 0; i < n; i++, at++) {
-			address[at] = i * stride + k * probe->unit;
 			uint64_t page = per_page > 1 ? i / per_page : i;
-			if (slots >= 8)
-				twin[at] = i * stride + (digits(page, slots) + k * (slots / sets)) % slots * shift;
-			else {
+			address[at] = i * stride + k * probe->unit;
+			if (slots >= 8) /* each page's lines shifted to sets of their own */
+				twin[at] = i * stride + (digits(page, groups) % groups * sets + k) * LONGEST;
+			else /* another quarter of each page, four times */
 				twin[at] = page * probe->page + (digits(page, THIN) % THIN * kept + i % kept) * stride + k * probe->unit;
-			}
 		}
+}
+
+/* ---- line ------------------------------------------------------------------------------------------------------ */
+
+/* In each of some sets A lines, and A more `delta` bytes further on. */
+static void add_delta(struct xr_walks *walks, const struct xr_sets_found *found, uint64_t delta, uint64_t widest)
+{
+	uint64_t sets = found->way / (2 * widest), n = 0;
+	sets = sets < 1 ? 1 : sets > 8 ? 8 : sets;
+	uint64_t *address = xr_arena_array(xr_run_arena(walks->bench->run), uint64_t, 2 * sets * found->ways);
+	for (uint64_t k = 0; k < sets; k++)
+		for (uint64_t i = 0; i < 2 * found->ways; i++)
+			address[n++] = i * found->way + k * 2 * delta + (i < found->ways ? 0 : delta);
+	xr_walks_add(walks, XR_JUMPS, address, n);
+}
+
+/* The smallest delta that makes room. *line = 0: none does, i.e. a way is one line. */
+static int find_line(const struct xr_sets *probe, const struct xr_sets_found *found, uint64_t least, uint64_t *line,
+                     double *contrast)
+{
+	struct xr_walks walks;
+	uint64_t widest = found->way / 2 < 512 ? found->way / 2 : 512;
+	double low[DELTAS_MAX], bottom = INFINITY, top = 0;
+
+	xr_walks_init(&walks, probe->bench);
+	for (uint64_t d = least; d <= widest && walks.n < DELTAS_MAX; d *= 2)
+		add_delta(&walks, found, d, widest);
+	for (int i = 0; walks.n && i < LOOKS; i++)
+		if (xr_walks_look(&walks, SAMPLES) != 0)
+			return -1;
+	for (size_t i = 0; i < walks.n; i++) {
+		low[i] = xr_walks_low(&walks, i);
+		bottom = fmin(bottom, low[i]);
+		top = fmax(top, low[i]);
+	}
+	*line = 0;
+	*contrast = walks.n ? (top - bottom) / found->penalty : 0;
+	if (walks.n && *contrast < 0.3) { /* all alike: all with room, or none */
+		*line = low[0] < found->base + 0.3 * found->penalty ? least : 0;
+		return 0;
+	}
+	for (size_t i = walks.n; i-- > 0 && low[i] < bottom + 0.5 * (top - bottom);)
+		*line = least << i;
+	return 0;
+}
+
+/* ---- facts ----------------------------------------------------------------------------------------------------- */
+
+static const char *const finds[] = {
+	"cache.l1i.capacity", "cache.l1i.ways", "cache.l1i.line", "cache.l1i.miss_penalty", NULL,
+};
+static const char method[] = "unforeseen jumps";
+
+static void put_none(struct xr_description *d, enum xr_status status, const char *const *ids, const char *reason)
+{
+	for (; *ids; ids++)
+		xr_fact_none(d, *ids, status, "%s", reason);
+}
+
+static void put_geometry(struct xr_run *run, const struct xr_sets_found *found, uint64_t line, double contrast)
+{
+	struct xr_description *d = xr_run_description(run);
+	double sure = found->confidence;
+	struct xr_fact *capacity = xr_fact_count(d, "cache.l1i.capacity", (long long)(found->ways * found->way), "bytes",
+	                                         sure, method);
+	xr_fact_add_series(capacity, "cache.l1i");
+	struct xr_fact *ways = xr_fact_count(d, "cache.l1i.ways", found->ways, "", sure, method);
+	xr_fact_add_series(ways, "cache.l1i.way");
+	xr_fact_add_series(ways, "cache.l1i.two_ways");
+	struct xr_fact *lines = xr_fact_count(d, "cache.l1i.line", (long long)(line ? line : found->way), "bytes",
+	                                      contrast > 0.5 || !line ? sure : fmin(sure, 0.8), method);
+	if (sure < 0.9) {
+		xr_fact_doubt(capacity, "the curves are disturbed: is the core's other thread busy?");
+		xr_fact_doubt(ways, "the curves are disturbed: is the core's other thread busy?");
+		xr_fact_doubt(lines, "the curves of capacity and ways are disturbed");
+	}
 }
 
 static int run(struct xr_run *run)
 {
+	struct xr_description *d = xr_run_description(run);
+	const struct xr_target_info *info = xr_run_info(run);
+	struct xr_walk_bench bench;
 	struct xr_sets probe = {
-		.run = run, .region = REGION, .bytes = 4 << 20, .unit = SPACING, .page = 4096, .first = 32, .most = 1 << 20, .blocks = 128,
-		.place = place_lines, .attempts = 8, .series = "cache.l1i",
+		.bench = &bench, .unit = SPACING, .room = 4096, .page = 4096, .first = 32, .most = most_bytes, .blocks = 128,
+		.place = place_lines, .attempts = ATTEMPTS, .series = "cache.l1i",
 	};
 	struct xr_sets_found found;
-	if (xr_sets_find(&probe, &found) != 0)
+	uint64_t line;
+	double contrast;
+
+	uint64_t bytes = region_bytes;
+	while (bytes > info->memory_bytes / 4 && bytes > 4096)
+		bytes /= 2;
+	if (xr_walk_bench_init(&bench, run, REGION, bytes) != 0 || xr_sets_find(&probe, &found) != 0)
 		return -1;
-	xr_fact_count(xr_run_description(run), "cache.l1i.ways", found.ways, "", found.confidence, "x");
-	xr_fact_number(xr_run_description(run), "cache.l1i.rough", found.rough, "bytes", found.confidence, "x");
-	xr_fact_number(xr_run_description(run), "cache.l1i.penalty", found.penalty, "cycles", found.confidence, "x");
-	xr_fact_count(xr_run_description(run), "cache.l1i.capacity", (long long)(found.ways * found.way), "bytes", found.confidence, "x");
+	if (found.outcome == XR_SETS_UNSUPPORTED || found.outcome == XR_SETS_FAILED)
+		put_none(d, found.outcome == XR_SETS_FAILED ? XR_FAILED : XR_UNSUPPORTED, finds, found.reason);
+	else if (found.outcome == XR_SETS_NO_STEP)
+		put_none(d, XR_UNSUPPORTED, finds,
+		         xr_arena_printf(xr_run_arena(run), "no instruction cache to be seen in %.0f KiB of code",
+		                         found.tried / 1024));
+	else if (found.outcome == XR_SETS_ROUGH) {
+		put_none(d, XR_UNRELIABLE, finds, "the curves are none of a set that overflows");
+		xr_fact_doubt(xr_fact_number(d, "cache.l1i.capacity", found.rough, "bytes", 0.4, method), "to about a fifth");
+	} else {
+		if (find_line(&probe, &found, 16, &line, &contrast) != 0)
+			return -1;
+		put_geometry(run, &found, line, contrast);
+		xr_fact_number(d, "cache.l1i.miss_penalty", found.penalty, "cycles", fmin(found.confidence, 0.9), method);
+	}
 	return 0;
 }
 
-static const char *const finds[] = {"cache.l1i.capacity", NULL};
-
 const struct xr_micro xr_micro_icache = {
-	.id = "icache", .title = "instruction cache", .finds = finds, .kinds = 1u << XR_WALK, .cost_s = 1, .run = run,
+	.id = "icache",
+	.title = "first instruction cache: capacity, ways, line, cost of a miss",
+	.finds = finds,
+	.cost_s = 1,
+	.kinds = 1u << XR_WALK,
+	.run = run,
 };

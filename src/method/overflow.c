@@ -1,8 +1,9 @@
-#include "micro/lib/overflow.h"
+#include "method/overflow.h"
 
 #include "util/rng.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -87,42 +88,51 @@ double xr_overflow_share(enum xr_overflow policy, unsigned ways, unsigned n)
 
 /* ---- the fit --------------------------------------------------------------------------------------------------- */
 
-/* Penalty with the least sum of squares, and the mean absolute residual as a share of it. */
-static double misfit(const double *share, const double *excess, size_t points, double *penalty)
+/* Least squares over the policies in `mask`: excess = sum of weight[p] * share[p]. False: some weight is negative. */
+static bool weigh(double *const *share, const double *excess, size_t points, unsigned mask, double weight[POLICIES])
 {
-	double up = 0, down = 0, sum = 0;
-	for (size_t i = 0; i < points; i++) {
-		up += share[i] * excess[i];
-		down += share[i] * share[i];
+	double m[POLICIES][POLICIES + 1] = {{0}};
+	for (int r = 0; r < POLICIES; r++) {
+		bool in = mask & 1u << r;
+		m[r][r] = in ? 1e-9 : 1; /* a hair of ridge: for one way all policies are the same */
+		for (size_t i = 0; in && i < points; i++) {
+			for (int c = 0; c < POLICIES; c++)
+				m[r][c] += mask & 1u << c ? share[r][i] * share[c][i] : 0;
+			m[r][POLICIES] += share[r][i] * excess[i];
+		}
 	}
-	*penalty = down > 0 ? up / down : 0;
-	if (*penalty <= 0)
-		return INFINITY;
-	for (size_t i = 0; i < points; i++)
-		sum += fabs(excess[i] - *penalty * share[i]);
-	return sum / (double)points / *penalty;
+	for (int p = 0; p < POLICIES; p++)
+		for (int r = 0; r < POLICIES; r++) {
+			double factor = m[r][p] / m[p][p];
+			for (int c = p; r != p && c <= POLICIES; c++)
+				m[r][c] -= factor * m[p][c];
+		}
+	for (int p = 0; p < POLICIES; p++) {
+		weight[p] = m[p][POLICIES] / m[p][p];
+		if (!(weight[p] >= 0))
+			return false;
+	}
+	return true;
 }
 
-/* Real policies lie between the three: mixtures. */
-static const double mixtures[][POLICIES] = {
-	{1, 0, 0}, {.75, .25, 0}, {.5, .5, 0}, {.25, .75, 0}, {0, 1, 0}, {.5, 0, .5}, {0, .5, .5}, {0, 0, 1},
-};
-
+/* Real policies lie between the three: the best mixture, its penalty and its misfit. */
 static double misfit_of(unsigned ways, const unsigned *n, const double *excess, size_t points, double *const *share,
                         double *penalty)
 {
-	double best = INFINITY;
+	double best = INFINITY, weight[POLICIES];
 	for (int policy = 0; policy < POLICIES; policy++)
 		for (size_t i = 0; i < points; i++)
 			share[policy][i] = xr_overflow_share((enum xr_overflow)policy, ways, n[i]);
-	for (size_t m = 0; m < sizeof mixtures / sizeof *mixtures; m++) {
-		double *mixed = share[POLICIES], p;
+	for (unsigned mask = 1; mask < 1u << POLICIES; mask++) {
+		if (!weigh(share, excess, points, mask, weight))
+			continue;
+		double sum = 0, full = weight[0] + weight[1] + weight[2];
 		for (size_t i = 0; i < points; i++)
-			mixed[i] = mixtures[m][0] * share[0][i] + mixtures[m][1] * share[1][i] + mixtures[m][2] * share[2][i];
-		double here = misfit(mixed, excess, points, &p);
+			sum += fabs(excess[i] - weight[0] * share[0][i] - weight[1] * share[1][i] - weight[2] * share[2][i]);
+		double here = full > 0 ? sum / (double)points / full : INFINITY;
 		if (here < best) {
 			best = here;
-			*penalty = p;
+			*penalty = full;
 		}
 	}
 	return best;
@@ -132,9 +142,9 @@ struct xr_overflow_fit xr_overflow_fit(struct xr_arena *arena, const unsigned *n
                                        unsigned lo, unsigned hi)
 {
 	struct xr_overflow_fit best = {.misfit = INFINITY};
-	double *share[POLICIES + 1], second = INFINITY;
+	double *share[POLICIES], second = INFINITY;
 
-	for (int i = 0; i <= POLICIES; i++)
+	for (int i = 0; i < POLICIES; i++)
 		share[i] = xr_arena_array(arena, double, points);
 	for (unsigned ways = lo; ways <= hi; ways++) {
 		double penalty = 0, here = misfit_of(ways, n, excess, points, share, &penalty);

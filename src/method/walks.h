@@ -10,32 +10,42 @@
 
 #include "micro/micro.h"
 
+/* Where walks are run, shared by all batches of one micro-benchmark. */
+struct xr_walk_bench {
+	struct xr_run *run;
+	unsigned region;
+	uint64_t bytes;      /* of the region */
+	double least_ns;     /* of a sample */
+	double quiet;        /* what a sentinel took in the quietest moment so far, cycles; 0: not looked yet */
+	double restless;     /* how much longer the middle one of its samples took than the quick ones, at worst: a share */
+	int patience;        /* looks at the sentinel that are left, all in all */
+};
+
 struct xr_walk_point {
 	struct xr_walk_spec walk;
 	size_t blocks;      /* visits of one lap */
 	double *sample;     /* pooled, cycles per visit */
 	size_t n, room;
-	double ns;          /* per visit, of the last look */
-	double code_bytes;  /* see xr_reading */
 };
 
 struct xr_walks {
-	struct xr_run *run;
-	unsigned region;
-	uint64_t bytes;
+	struct xr_walk_bench *bench;
 	struct xr_walk_point *point;
 	size_t n, room;
-	double visit_ns;      /* about, to choose the length of samples */
 	const char *trouble;  /* the first reading that was none: its reason; NULL: all is well */
 	bool unsupported;     /* … because the target cannot run walks at all */
 };
 
-void xr_walks_init(struct xr_walks *walks, struct xr_run *run, unsigned region, uint64_t bytes);
+/* 0; -1 as xr_run_time(). */
+int xr_walk_bench_init(struct xr_walk_bench *bench, struct xr_run *run, unsigned region, uint64_t bytes);
+
+void xr_walks_init(struct xr_walks *walks, struct xr_walk_bench *bench);
 
 /* Adds a walk over blocks at these addresses; returns its index. Several may be the same: it is visited as often. */
 size_t xr_walks_add(struct xr_walks *walks, enum xr_walk_kind kind, const uint64_t *address, size_t n);
 
-/* Another look at all of them: `samples` each. 0; -1 as xr_run_time(). Sets walks->trouble. */
+/* Waits for a quiet moment, but not for ever; then another look at all of them, `samples` each. 0; -1 as xr_run_time().
+ * Sets walks->trouble. */
 int xr_walks_look(struct xr_walks *walks, int samples);
 
 double xr_walks_low(const struct xr_walks *walks, size_t i); /* cycles per visit, at rest */

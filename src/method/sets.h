@@ -12,7 +12,7 @@
 #ifndef XR_MICRO_SETS_H
 #define XR_MICRO_SETS_H
 
-#include "micro/lib/walks.h"
+#include "method/walks.h"
 
 struct xr_sets;
 
@@ -22,10 +22,9 @@ typedef void xr_sets_place(const struct xr_sets *probe, uint64_t stride, unsigne
                            uint64_t *twin);
 
 struct xr_sets {
-	struct xr_run *run;
-	unsigned region;
-	uint64_t bytes;          /* of the region */
+	struct xr_walk_bench *bench;
 	uint64_t unit;           /* distance of units in a row */
+	uint64_t room;           /* bytes within which place() finds sets for twins */
 	uint64_t page;           /* for laying out */
 	unsigned first;          /* units in the shortest row */
 	uint64_t most;           /* no structure is looked for beyond this many bytes */
@@ -41,6 +40,7 @@ enum xr_sets_outcome {
 	XR_SETS_ROUGH,        /* the size is known to about a fifth, the ways are not */
 	XR_SETS_NO_STEP,      /* everything that was tried fits */
 	XR_SETS_UNSUPPORTED,  /* walks cannot be run here */
+	XR_SETS_FAILED,       /* … failed */
 };
 
 struct xr_sets_found {

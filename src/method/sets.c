@@ -1,0 +1,326 @@
+#include "method/sets.h"
+
+#include "method/overflow.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+	PER_OCTAVE = 4,   /* rows from one power of two to the next */
+	AHEAD = 3,        /* rows: 2^(3/4) = 1.7 times as long */
+	OCTAVES_MAX = 20,
+	ROWS_MAX = OCTAVES_MAX * PER_OCTAVE,
+	PAIRS_MAX = 44,
+	CURVES_MAX = 8,
+	SAMPLES = 32,     /* of one look */
+};
+
+/* Shares of what a row misses that is 1.7 times as long as what fits. A row just too long misses on a fifth of that or
+ * more, a set that holds 1.5 times its ways on more than half, one that is not full on nothing. */
+static const double overflown = 0.2;
+static const double least_step = 0.05;  /* of a visit: below this nothing is called a miss */
+static const double at_rest = 1.03;     /* times the quietest moment: later than that, somebody was there */
+static const double restless = 0.06;    /* see struct xr_walk_bench */
+static const double good_misfit = 0.06; /* of the penalty; a set that overflows in peace stays below half of it */
+
+/* ---- walks and their twins ------------------------------------------------------------------------------------- */
+
+/* A batch of walks and twins, by turns; looked at again in every attempt. */
+struct pairs {
+	struct xr_walks walks;
+	unsigned count[PAIRS_MAX];  /* units */
+	double excess[PAIRS_MAX];   /* cycles by which a visit takes longer than in the twin */
+	size_t n;
+};
+
+static void init_pairs(const struct xr_sets *probe, struct pairs *pairs)
+{
+	memset(pairs, 0, sizeof *pairs);
+	xr_walks_init(&pairs->walks, probe->bench);
+}
+
+static void add_pair(const struct xr_sets *probe, struct pairs *pairs, uint64_t stride, unsigned n, unsigned sets)
+{
+	size_t total = (size_t)n * sets;
+	uint64_t *address = xr_arena_array(xr_run_arena(probe->bench->run), uint64_t, 2 * total);
+	probe->place(probe, stride, n, sets, address, address + total);
+	xr_walks_add(&pairs->walks, XR_JUMPS, address, total);
+	xr_walks_add(&pairs->walks, XR_JUMPS, address + total, total);
+	pairs->count[pairs->n++] = n;
+}
+
+static int look(struct pairs *pairs)
+{
+	if (xr_walks_look(&pairs->walks, SAMPLES) != 0)
+		return -1;
+	for (size_t i = 0; i < pairs->n; i++)
+		pairs->excess[i] = xr_walks_low(&pairs->walks, 2 * i) - xr_walks_low(&pairs->walks, 2 * i + 1);
+	return 0;
+}
+
+/* How many sets are asked at once. The twins of all their lines have to share probe->room bytes, and there no more than
+ * half the ways of any set may be taken (`fits`: bytes that fit; lines of up to two units). */
+static unsigned sets_at_once(const struct xr_sets *probe, uint64_t stride, unsigned n, double fits)
+{
+	double room = (double)(stride < probe->room ? stride : probe->room), ways = floor(fits / (double)stride / 1.3);
+	double sets = fmin(probe->blocks / (double)n, room / (double)probe->unit / 8);
+	sets = fmin(sets, fmax(1, ways) * room / (4.0 * (double)probe->unit * n));
+	return sets < 1 ? 1 : (unsigned)sets;
+}
+
+/* ---- question 1: how much fits -------------------------------------------------------------------------------- */
+
+struct rows {
+	struct pairs octave[OCTAVES_MAX];
+	size_t octaves;
+	double bytes[ROWS_MAX], excess[ROWS_MAX], base[ROWS_MAX];
+	size_t n;
+};
+
+static bool make_octave(const struct xr_sets *probe, struct rows *rows)
+{
+	if (rows->octaves == OCTAVES_MAX)
+		return false;
+	struct pairs *octave = &rows->octave[rows->octaves];
+	init_pairs(probe, octave);
+	for (size_t i = 0; i < PER_OCTAVE; i++) {
+		double exponent = (double)rows->octaves + (double)i / PER_OCTAVE;
+		unsigned units = (unsigned)lround(probe->first * pow(2, exponent));
+		if (units * probe->unit <= probe->most && units * probe->unit <= probe->bench->bytes)
+			add_pair(probe, octave, probe->unit, units, 1);
+	}
+	rows->octaves += octave->n > 0;
+	return octave->n > 0;
+}
+
+/* The first row that misses noticeably, measured by what a row 1.7 times as long misses. -1: none. */
+static long first_overflow(const struct rows *rows)
+{
+	double noise = 0;
+	for (size_t i = 0; i + AHEAD < rows->n; i++) {
+		double full = rows->excess[i + AHEAD];
+		if (full > least_step * rows->base[i] && full > 6 * noise && rows->excess[i] > overflown * full)
+			return (long)i;
+		noise = (noise * (double)i + fabs(rows->excess[i])) / (double)(i + 1);
+	}
+	return -1;
+}
+
+/* Longer and longer rows, an octave at a time so that samples need not be longer than their rows. */
+static int read_rows(const struct xr_sets *probe, struct rows *rows, long *overflow, const struct xr_walks **trouble)
+{
+	rows->n = 0;
+	*overflow = -1;
+	for (size_t k = 0; *overflow < 0; k++) {
+		if (k == rows->octaves && !make_octave(probe, rows))
+			return 0;
+		struct pairs *octave = &rows->octave[k];
+		if (look(octave) != 0)
+			return -1;
+		if (octave->walks.trouble) {
+			*trouble = &octave->walks;
+			return 0;
+		}
+		for (size_t i = 0; i < octave->n; i++, rows->n++) {
+			rows->bytes[rows->n] = octave->count[i] * (double)probe->unit;
+			rows->excess[rows->n] = octave->excess[i];
+			rows->base[rows->n] = xr_walks_low(&octave->walks, 2 * i + 1);
+		}
+		*overflow = first_overflow(rows);
+	}
+	return 0;
+}
+
+/* ---- question 2: how large is a way --------------------------------------------------------------------------- */
+
+/* The smallest power of two S such that three quarters of what fits at stride S also fit at stride 2 S. */
+static int find_way(const struct xr_sets *probe, double rough, double full, uint64_t *way)
+{
+	struct pairs pairs;
+	uint64_t stride[PAIRS_MAX];
+
+	*way = 0;
+	init_pairs(probe, &pairs);
+	for (uint64_t s = probe->unit; pairs.n < PAIRS_MAX && (double)s <= 1.3 * rough; s *= 2) {
+		unsigned count = (unsigned)lround(0.75 * rough / (double)s);
+		if (count < 2)
+			count = 2; /* direct mapped: one fits, two do not */
+		if (count * 2 * s > probe->bench->bytes)
+			break;
+		stride[pairs.n] = s;
+		add_pair(probe, &pairs, 2 * s, count, sets_at_once(probe, 2 * s, count, rough));
+	}
+	if (pairs.n == 0)
+		return 0;
+	if (look(&pairs) != 0)
+		return -1;
+	/* If two never fit at any stride: one way, as large as everything. */
+	*way = stride[pairs.n - 1];
+	for (size_t i = pairs.n; i-- > 0;)
+		if (pairs.excess[i] < overflown * full)
+			*way = stride[i];
+	return 0;
+}
+
+/* ---- question 3: how many ways -------------------------------------------------------------------------------- */
+
+/* Units at one stride: how a visit's time depends on their number. */
+struct curve {
+	struct pairs pairs;
+	uint64_t stride;
+	unsigned lo, hi;  /* expected */
+};
+
+struct curves {
+	struct curve curve[CURVES_MAX];
+	size_t n;
+};
+
+/* Every number around the expected one, fewer further away. */
+static void add_counts(const struct xr_sets *probe, struct curve *curve, double fits)
+{
+	unsigned fine_from = curve->lo > 1 ? curve->lo - 1 : 1, fine_to = curve->hi + 3;
+	unsigned last = curve->hi * 8 / 5 + 4, fine = (fine_to - fine_from) / 24 + 1, coarse = (last - fine_to) / 8 + 1;
+	unsigned sets = sets_at_once(probe, curve->stride, last, fits);
+	unsigned at = curve->lo / 2 > 1 ? curve->lo / 2 : 1;
+	while (at <= last && curve->pairs.n < PAIRS_MAX && at * curve->stride <= probe->bench->bytes) {
+		add_pair(probe, &curve->pairs, curve->stride, at, sets);
+		at += at >= fine_to ? coarse : at >= fine_from ? fine : (fine_from - at + 3) / 4;
+	}
+}
+
+/* The curve of this stride and expectation: the one of an earlier attempt, whose samples then count too. */
+static struct curve *find_curve(const struct xr_sets *probe, struct curves *curves, uint64_t stride, unsigned lo,
+                                unsigned hi, double fits)
+{
+	for (size_t i = 0; i < curves->n; i++)
+		if (curves->curve[i].stride == stride && curves->curve[i].lo == lo && curves->curve[i].hi == hi)
+			return &curves->curve[i];
+	size_t at = curves->n < CURVES_MAX ? curves->n++ : CURVES_MAX - 1;
+	struct curve *curve = &curves->curve[at];
+	init_pairs(probe, &curve->pairs);
+	curve->stride = stride;
+	curve->lo = lo;
+	curve->hi = hi;
+	add_counts(probe, curve, fits);
+	return curve;
+}
+
+static void keep_curve(const struct xr_sets *probe, const struct curve *curve, const char *what)
+{
+	struct xr_arena *arena = xr_run_arena(probe->bench->run);
+	double *x = xr_arena_array(arena, double, curve->pairs.n);
+	for (size_t i = 0; i < curve->pairs.n; i++)
+		x[i] = curve->pairs.count[i];
+	xr_series_put(xr_run_description(probe->bench->run), xr_arena_printf(arena, "%s.%s", probe->series, what), "count", "", x,
+	              "excess", "cycles", curve->pairs.excess, curve->pairs.n);
+}
+
+/* Points up to where the next level overflows, too: what is missed costs a multiple from there on. */
+static size_t undisturbed(const struct curve *curve)
+{
+	const struct pairs *pairs = &curve->pairs;
+	for (size_t i = 1; i < pairs->n; i++)
+		if (pairs->count[i - 1] > curve->hi + 1 && pairs->excess[i] > 1.4 * pairs->excess[i - 1])
+			return i;
+	return pairs->n;
+}
+
+/* Ways from the curves at strides of one way and two. */
+static int find_ways(const struct xr_sets *probe, struct curves *curves, double rough, uint64_t way,
+                     struct xr_overflow_fit fit[2])
+{
+	static const char *const names[] = {"way", "two_ways"};
+	double expected = rough / (double)way;
+	unsigned lo = (unsigned)fmax(1, floor(0.72 * expected)), hi = (unsigned)ceil(1.2 * expected);
+
+	for (unsigned k = 0; k < 2; k++) {
+		struct curve *curve = find_curve(probe, curves, way << k, lo, hi, rough);
+		if (look(&curve->pairs) != 0)
+			return -1;
+		fit[k] = xr_overflow_fit(xr_run_arena(probe->bench->run), curve->pairs.count, curve->pairs.excess,
+		                         undisturbed(curve), lo, hi);
+		keep_curve(probe, curve, names[k]);
+	}
+	return 0;
+}
+
+/* ---- all three ------------------------------------------------------------------------------------------------- */
+
+static double confidence_of(const struct xr_sets *probe, const struct rows *rows, const struct xr_sets_found *found,
+                            const struct xr_overflow_fit fit[2])
+{
+	double worst = fmax(fit[0].misfit, fit[1].misfit), ratio = found->rough / ((double)fit[0].ways * (double)found->way);
+	if (fit[0].ways != fit[1].ways || ratio < 0.85 || ratio > 1.3)
+		return 0.3;
+	if (worst > good_misfit || rows->base[0] > at_rest * probe->bench->quiet)
+		return worst < 2 * good_misfit ? 0.6 : 0.4;
+	return 0.99;
+}
+
+static int attempt(const struct xr_sets *probe, struct rows *rows, struct curves *curves, struct xr_sets_found *found)
+{
+	const struct xr_walks *trouble = NULL;
+	struct xr_overflow_fit fit[2];
+	long at;
+
+	memset(found, 0, sizeof *found);
+	if (read_rows(probe, rows, &at, &trouble) != 0)
+		return -1;
+	if (trouble) {
+		found->outcome = trouble->unsupported ? XR_SETS_UNSUPPORTED : XR_SETS_FAILED;
+		found->reason = trouble->trouble;
+		return 0;
+	}
+	xr_series_put(xr_run_description(probe->bench->run), probe->series, "bytes", "bytes", rows->bytes, "excess", "cycles",
+	              rows->excess, rows->n);
+	found->outcome = XR_SETS_NO_STEP;
+	found->tried = rows->n ? rows->bytes[rows->n - 1] : 0;
+	if (at < 0)
+		return 0;
+	found->outcome = XR_SETS_ROUGH;
+	found->rough = sqrt((at > 0 ? rows->bytes[at - 1] : rows->bytes[0] / 1.2) * rows->bytes[at]);
+	found->base = rows->base[at];
+	if (find_way(probe, found->rough, rows->excess[at + AHEAD], &found->way) != 0)
+		return -1;
+	if (!found->way)
+		return 0;
+	if (find_ways(probe, curves, found->rough, found->way, fit) != 0)
+		return -1;
+	found->ways = fit[0].ways;
+	found->penalty = (fit[0].penalty + fit[1].penalty) / 2;
+	found->confidence = confidence_of(probe, rows, found, fit);
+	if (found->confidence > 0.5)
+		found->outcome = XR_SETS_FOUND;
+	return 0;
+}
+
+static bool same(const struct xr_sets_found *a, const struct xr_sets_found *b)
+{
+	return a->outcome == b->outcome && a->ways == b->ways && a->way == b->way;
+}
+
+int xr_sets_find(const struct xr_sets *probe, struct xr_sets_found *found)
+{
+	struct rows *rows = xr_arena_alloc(xr_run_arena(probe->bench->run), sizeof *rows);
+	struct curves *curves = xr_arena_alloc(xr_run_arena(probe->bench->run), sizeof *curves);
+	struct xr_sets_found last;
+
+	memset(found, 0, sizeof *found);
+	for (int i = 0; i < probe->attempts; i++) {
+		last = *found;
+		if (attempt(probe, rows, curves, found) != 0)
+			return -1;
+		if (found->outcome == XR_SETS_UNSUPPORTED || found->outcome == XR_SETS_FAILED)
+			return 0;
+		/* Where somebody else is about, only what comes out twice counts. */
+		bool again = i > 0 && same(found, &last);
+		if (found->outcome == XR_SETS_NO_STEP && (again || probe->bench->restless < restless))
+			return 0;
+		if (found->confidence > 0.95 && (again || probe->bench->restless < restless))
+			return 0;
+	}
+	if (found->confidence > 0.6)
+		found->confidence = 0.6;
+	return 0;
+}

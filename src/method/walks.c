@@ -1,0 +1,178 @@
+#include "method/walks.h"
+
+#include "stat/stat.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	LAPS = 4,            /* of a sample, at least */
+	SENTINEL_BLOCKS = 64, SENTINEL_SPACING = 64, SENTINEL_SAMPLES = 24,
+	PATIENCE = 300,      /* sentinels; about a second on a machine that never comes to rest */
+	PATIENCE_ONCE = 40,  /* … before one look */
+};
+static const double visit_ns = 10;   /* about; only the length of samples depends on it */
+static const double short_ns = 6000; /* a sample should last, so that looking at the clock does not matter */
+
+/* The quickest samples, without the very quickest: 1 % may be impossibly quick (a disturbed reference). */
+static const double share_from = 0.02, share_to = 0.06;
+
+/* A moment is quiet when a fifth of the sentinel's samples are about as quick as they ever were. */
+static const double quiet_share = 0.2, quiet_ratio = 1.04;
+
+int xr_walk_bench_init(struct xr_walk_bench *bench, struct xr_run *run, unsigned region, uint64_t bytes)
+{
+	struct xr_spec clock = {.kind = XR_CLOCK};
+	struct xr_reading reading;
+	*bench = (struct xr_walk_bench){.run = run, .region = region, .bytes = bytes, .patience = PATIENCE};
+	if (xr_run_time(run, &clock, 1, &reading) != 0)
+		return -1;
+	double granule = reading.status == XR_READ_OK ? reading.granule_ns : 1;
+	bench->least_ns = 200 * granule > short_ns ? 200 * granule : short_ns;
+	return 0;
+}
+
+void xr_walks_init(struct xr_walks *walks, struct xr_walk_bench *bench)
+{
+	memset(walks, 0, sizeof *walks);
+	walks->bench = bench;
+}
+
+/* Addresses as sequences <base, stride, count>. */
+static struct xr_span *spans_of(struct xr_arena *arena, const uint64_t *address, size_t n, size_t *n_spans)
+{
+	struct xr_span *span = xr_arena_array(arena, struct xr_span, n);
+	size_t spans = 0;
+	for (size_t i = 0; i < n; spans++) {
+		size_t end = i + 1;
+		while (end < n && end - i < UINT32_MAX && address[end] >= address[end - 1] &&
+		       address[end] - address[end - 1] == address[i + 1] - address[i])
+			end++;
+		span[spans].base = address[i];
+		span[spans].stride = end - i > 1 ? address[i + 1] - address[i] : 0;
+		span[spans].count = (uint32_t)(end - i);
+		i = end;
+	}
+	*n_spans = spans;
+	return span;
+}
+
+size_t xr_walks_add(struct xr_walks *walks, enum xr_walk_kind kind, const uint64_t *address, size_t n)
+{
+	struct xr_arena *arena = xr_run_arena(walks->bench->run);
+	if (walks->n == walks->room) {
+		size_t room = walks->room ? walks->room * 2 : 64;
+		struct xr_walk_point *grown = xr_arena_array(arena, struct xr_walk_point, room);
+		if (walks->n)
+			memcpy(grown, walks->point, walks->n * sizeof *grown);
+		walks->point = grown;
+		walks->room = room;
+	}
+	struct xr_walk_point *p = &walks->point[walks->n];
+	memset(p, 0, sizeof *p);
+	p->walk.kind = kind;
+	p->walk.region = walks->bench->region;
+	p->walk.bytes = walks->bench->bytes;
+	p->walk.span = spans_of(arena, address, n, &p->walk.n_spans);
+	p->blocks = n;
+	return walks->n++;
+}
+
+static void pool(struct xr_walks *walks, struct xr_walk_point *p, const struct xr_reading *reading)
+{
+	if (reading->status != XR_READ_OK || reading->samples < 1) {
+		if (!walks->trouble) {
+			walks->trouble = reading->reason ? reading->reason : "no sample";
+			walks->unsupported = reading->status == XR_READ_UNSUPPORTED;
+		}
+		return;
+	}
+	size_t more = (size_t)reading->samples;
+	if (p->n + more > p->room) {
+		p->room = (p->n + more) * 2;
+		double *grown = xr_arena_array(xr_run_arena(walks->bench->run), double, p->room);
+		if (p->n)
+			memcpy(grown, p->sample, p->n * sizeof *grown);
+		p->sample = grown;
+	}
+	memcpy(p->sample + p->n, reading->sample, more * sizeof *p->sample);
+	p->n += more;
+}
+
+/* The core's other thread slows every jump, so a short walk tells whether somebody is there. */
+static int wait_for_quiet(struct xr_walk_bench *bench)
+{
+	const struct xr_span row = {.stride = SENTINEL_SPACING, .count = SENTINEL_BLOCKS};
+	struct xr_spec spec = {.kind = XR_WALK};
+	struct xr_effort effort = {.samples = SENTINEL_SAMPLES, .samples_max = SENTINEL_SAMPLES, .sample_ns = bench->least_ns};
+	struct xr_reading reading;
+
+	spec.walk = (struct xr_walk_spec){.kind = XR_JUMPS, .region = bench->region, .bytes = bench->bytes, .span = &row,
+	                                  .n_spans = 1};
+	for (int i = 0; i < PATIENCE_ONCE && bench->patience > 0; i++) {
+		spec.walk.seed = xr_rng_next(xr_run_rng(bench->run)) | 1;
+		if (xr_run_time_with(bench->run, &effort, &spec, 1, &reading) != 0)
+			return -1;
+		if (reading.status != XR_READ_OK || reading.samples < 1)
+			return 0;
+		double now = xr_quantile(reading.sample, (size_t)reading.samples, quiet_share);
+		double restless = xr_median(reading.sample, (size_t)reading.samples) / fmin(now, bench->quiet > 0 ? bench->quiet : now) - 1;
+		bench->restless = fmax(bench->restless, restless);
+		if (bench->quiet <= 0 || now < bench->quiet)
+			bench->quiet = now;
+		if (now <= quiet_ratio * bench->quiet)
+			return 0;
+		bench->patience--;
+	}
+	return 0;
+}
+
+int xr_walks_look(struct xr_walks *walks, int samples)
+{
+	struct xr_walk_bench *bench = walks->bench;
+	struct xr_spec *specs = xr_arena_array(xr_run_arena(bench->run), struct xr_spec, walks->n);
+	struct xr_reading *readings = xr_arena_array(xr_run_arena(bench->run), struct xr_reading, walks->n);
+	struct xr_effort effort = {.samples = samples, .samples_max = samples};
+	size_t most = 1;
+
+	for (size_t i = 0; i < walks->n; i++) {
+		specs[i].kind = XR_WALK;
+		specs[i].walk = walks->point[i].walk;
+		specs[i].walk.seed = xr_rng_next(xr_run_rng(bench->run)) | 1; /* a fresh order every look */
+		if (walks->point[i].walk.kind != XR_STRAIGHT && walks->point[i].blocks > most)
+			most = walks->point[i].blocks;
+	}
+	effort.sample_ns = LAPS * (double)most * visit_ns;
+	if (effort.sample_ns < bench->least_ns)
+		effort.sample_ns = bench->least_ns;
+	if (wait_for_quiet(bench) != 0 || xr_run_time_with(bench->run, &effort, specs, walks->n, readings) != 0)
+		return -1;
+	for (size_t i = 0; i < walks->n; i++)
+		pool(walks, &walks->point[i], &readings[i]);
+	return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+double xr_walks_low(const struct xr_walks *walks, size_t i)
+{
+	const struct xr_walk_point *p = &walks->point[i];
+	if (p->n == 0)
+		return 0;
+	double *sorted = xr_arena_copy(xr_run_arena(walks->bench->run), p->sample, p->n * sizeof *sorted);
+	qsort(sorted, p->n, sizeof *sorted, by_value);
+	size_t from = (size_t)((double)p->n * share_from + 0.999), to = (size_t)((double)p->n * share_to + 0.999);
+	if (from >= p->n)
+		from = p->n - 1;
+	if (to <= from)
+		to = from + 1;
+	double sum = 0;
+	for (size_t k = from; k < to; k++)
+		sum += sorted[k];
+	return sum / (double)(to - from);
+}

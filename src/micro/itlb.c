@@ -1,0 +1,109 @@
+/* Parameter: tlb.i1.entries, .ways, .penalty.
+ *
+ * Idea: a TLB is a cache whose lines are pages (paper 000 §4.7), so the questions of method/sets.h are put with one block
+ * of code in each page. The twin has as many blocks in the same lines of the instruction cache, but packed: only the
+ * pages differ.
+ *
+ * Algorithm: blocks in more and more pages, each a line further on in its page so that they spread over the instruction
+ * cache, until jumps take longer than in the packed twin; then strides of pages for the sets, and the curve of one set
+ * for the ways.
+ *
+ * When it fails: no executable memory, no pages (unsupported); more entries than can be tried (unsupported, with the
+ * number). A core's other hardware thread, when busy, takes half of the entries on some machines: the quickest samples
+ * count. Pages that the processor joins in one entry make the entries look more.
+ */
+#include "method/sets.h"
+
+#include <math.h>
+
+enum { REGION = 3, LINE = 64, FIRST_PAGES = 8, ATTEMPTS = 12 };
+static const uint64_t most_pages = 2048, spare = 2;
+
+static void place_pages(const struct xr_sets *probe, uint64_t stride, unsigned n, unsigned sets, uint64_t *address,
+                        uint64_t *twin)
+{
+	size_t at = 0;
+	for (unsigned k = 0; k < sets; k++)
+		for (unsigned i = 0; i < n; i++, at++) {
+			address[at] = i * stride + k * probe->unit + at * LINE % probe->page;
+			twin[at] = at * LINE;
+		}
+}
+
+static const char *const finds[] = {"tlb.i1.entries", "tlb.i1.ways", "tlb.i1.penalty", NULL};
+static const char method[] = "unforeseen jumps, one page each";
+
+static void put_none(struct xr_description *d, enum xr_status status, const char *reason)
+{
+	for (const char *const *id = finds; *id; id++)
+		xr_fact_none(d, *id, status, "%s", reason);
+}
+
+static void put_found(struct xr_description *d, const struct xr_sets_found *found, uint64_t page)
+{
+	long long entries = (long long)(found->ways * (found->way / page));
+	struct xr_fact *fact = xr_fact_count(d, "tlb.i1.entries", entries, "", found->confidence, method);
+	xr_fact_add_series(fact, "tlb.i1");
+	struct xr_fact *ways = xr_fact_count(d, "tlb.i1.ways", found->ways, "", found->confidence, method);
+	xr_fact_add_series(ways, "tlb.i1.way");
+	xr_fact_add_series(ways, "tlb.i1.two_ways");
+	xr_fact_number(d, "tlb.i1.penalty", found->penalty, "cycles", fmin(found->confidence, 0.9), method);
+	if (found->confidence < 0.9) {
+		xr_fact_doubt(fact, "the curves are disturbed: is the core's other thread busy?");
+		xr_fact_doubt(ways, "the curves are disturbed: is the core's other thread busy?");
+	}
+}
+
+static int run(struct xr_run *run)
+{
+	struct xr_description *d = xr_run_description(run);
+	const struct xr_target_info *info = xr_run_info(run);
+	const uint64_t page = info->page_bytes;
+	struct xr_walk_bench bench;
+	struct xr_sets probe = {
+		.bench = &bench, .unit = page, .room = UINT64_MAX, .page = page, .first = FIRST_PAGES, .blocks = 128,
+		.place = place_pages, .attempts = ATTEMPTS, .series = "tlb.i1",
+	};
+	struct xr_sets_found found;
+	uint64_t pages = most_pages;
+
+	while (pages * spare * page > info->memory_bytes / 4 && pages > 1)
+		pages /= 2;
+	probe.most = pages * page;
+	if (xr_walk_bench_init(&bench, run, REGION, pages * spare * page) != 0 || xr_sets_find(&probe, &found) != 0)
+		return -1;
+	switch (found.outcome) {
+	case XR_SETS_UNSUPPORTED:
+	case XR_SETS_FAILED:
+		put_none(d, found.outcome == XR_SETS_FAILED ? XR_FAILED : XR_UNSUPPORTED, found.reason);
+		break;
+	case XR_SETS_NO_STEP:
+		put_none(d, XR_UNSUPPORTED, xr_arena_printf(xr_run_arena(run), "no instruction TLB to be seen in %.0f pages",
+		                                            found.tried / (double)page));
+		break;
+	case XR_SETS_ROUGH:
+		put_none(d, XR_UNRELIABLE, "the curves are none of a set that overflows");
+		xr_fact_doubt(xr_fact_number(d, "tlb.i1.entries", round(found.rough / (double)page), "", 0.4, method),
+		              "to about a fifth");
+		break;
+	case XR_SETS_FOUND:
+		put_found(d, &found, page);
+		break;
+	}
+	return 0;
+}
+
+static const char *supported(const struct xr_run *run)
+{
+	return xr_run_info(run)->page_bytes ? NULL : "this target has no pages";
+}
+
+const struct xr_micro xr_micro_itlb = {
+	.id = "itlb",
+	.title = "first instruction TLB: entries, ways, cost of a miss",
+	.finds = finds,
+	.cost_s = 1,
+	.kinds = 1u << XR_WALK,
+	.supported = supported,
+	.run = run,
+};
