@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { POLICIES = 3, VISITS = 8000, SETTLE = 6 };
+enum { POLICIES = 3, VISITS = 8000, SETTLE = 6, HARD_TO_TELL = 32 };
 
 /* One set under a policy that keeps its lines in a ring: the victim is the line at the tail (lru: hits move to the head;
  * fifo: they stay) or any (random). All steps take constant time, since the fit asks for hundreds of shares. */
@@ -138,23 +138,34 @@ static double misfit_of(unsigned ways, const unsigned *n, const double *excess, 
 	return best;
 }
 
+/* How round a number is: the largest power of two in it. */
+static unsigned roundness(unsigned x)
+{
+	return x & (~x + 1);
+}
+
 struct xr_overflow_fit xr_overflow_fit(struct xr_arena *arena, const unsigned *n, const double *excess, size_t points,
                                        unsigned lo, unsigned hi)
 {
-	struct xr_overflow_fit best = {.misfit = INFINITY};
-	double *share[POLICIES], second = INFINITY;
+	struct xr_overflow_fit best = {.misfit = INFINITY, .margin = INFINITY};
+	double *share[POLICIES], *misfit = xr_arena_array(arena, double, hi - lo + 1), *penalty = xr_arena_array(arena, double, hi - lo + 1);
 
 	for (int i = 0; i < POLICIES; i++)
 		share[i] = xr_arena_array(arena, double, points);
 	for (unsigned ways = lo; ways <= hi; ways++) {
-		double penalty = 0, here = misfit_of(ways, n, excess, points, share, &penalty);
-		if (here < best.misfit) {
-			second = best.misfit;
-			best = (struct xr_overflow_fit){.ways = ways, .penalty = penalty, .misfit = here};
-		} else if (here < second) {
-			second = here;
-		}
+		misfit[ways - lo] = misfit_of(ways, n, excess, points, share, &penalty[ways - lo]);
+		if (misfit[ways - lo] < best.misfit)
+			best = (struct xr_overflow_fit){.ways = ways, .misfit = misfit[ways - lo]};
 	}
-	best.margin = second - best.misfit;
+	/* Neighbours among large numbers can hardly be told apart: of those that fit alike, the roundest. */
+	double alike = best.ways > HARD_TO_TELL ? best.misfit * 1.15 + 0.002 : best.misfit;
+	for (unsigned ways = lo; ways <= hi; ways++)
+		if (misfit[ways - lo] <= alike && roundness(ways) > roundness(best.ways))
+			best.ways = ways;
+	best.misfit = misfit[best.ways - lo];
+	best.penalty = penalty[best.ways - lo];
+	for (unsigned ways = lo; ways <= hi; ways++)
+		if (misfit[ways - lo] > alike)
+			best.margin = fmin(best.margin, misfit[ways - lo] - best.misfit);
 	return best;
 }

@@ -13,6 +13,8 @@ enum {
 	PAIRS_MAX = 44,
 	CURVES_MAX = 8,
 	SAMPLES = 32,     /* of one look */
+	AGAIN = 4,        /* looks for the last word on the ways */
+	QUIET_ATTEMPTS = 3, /* where nobody is about, asking once more changes nothing */
 };
 
 /* Shares of what a row misses that is 1.7 times as long as what fits. A row just too long misses on a fifth of that or
@@ -319,8 +321,27 @@ int xr_sets_find(const struct xr_sets *probe, struct xr_sets_found *found)
 			return 0;
 		if (found->confidence > 0.95 && (again || probe->bench->restless < restless))
 			return 0;
+		if (i + 1 >= QUIET_ATTEMPTS && probe->bench->restless < restless)
+			break;
 	}
 	if (found->confidence > 0.6)
 		found->confidence = 0.6;
+	return 0;
+}
+
+int xr_sets_again(const struct xr_sets *probe, struct xr_sets_found *found)
+{
+	struct curves *curves = xr_arena_alloc(xr_run_arena(probe->bench->run), sizeof *curves);
+	struct xr_overflow_fit fit[2];
+	for (int i = 0; i < AGAIN; i++) {
+		if (find_ways(probe, curves, (double)(found->ways * found->way), found->way, fit) != 0)
+			return -1;
+		if (fit[0].ways == found->ways && fit[0].misfit < good_misfit) {
+			found->penalty = fit[0].penalty;
+			return 0;
+		}
+	}
+	if (fit[0].ways != found->ways)
+		found->confidence = fmin(found->confidence, 0.5);
 	return 0;
 }

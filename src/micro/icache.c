@@ -37,7 +37,7 @@ static const uint64_t region_bytes = 4 << 20, most_bytes = 1 << 20;
 
 /* Sum of the digits of x in some base: numbers that differ by a power of two get different sums, so lines shifted by it
  * conflict in ways of no size. */
-static uint64_t digits(uint64_t x, uint64_t base)
+static uint64_t digits(uint64_t x, uint64_t base) /* a power of two */
 {
 	uint64_t sum = 0;
 	for (; x && base > 1; x /= base)
@@ -49,8 +49,11 @@ static void place_lines(const struct xr_sets *probe, uint64_t stride, unsigned n
                         uint64_t *twin)
 {
 	const uint64_t slots = (stride < probe->page ? stride : probe->page) / LONGEST;
-	const uint64_t groups = slots / sets, per_page = probe->page / stride, kept = per_page / THIN;
+	const uint64_t per_page = probe->page / stride, kept = per_page / THIN;
+	uint64_t groups = 1;
 	size_t at = 0;
+	while (groups * 2 * sets <= slots)
+		groups *= 2;
 	for (unsigned k = 0; k < sets; k++)
 		for (unsigned i = 0; i < n; i++, at++) {
 			uint64_t page = per_page > 1 ? i / per_page : i;
@@ -167,6 +170,9 @@ static int run(struct xr_run *run)
 		xr_fact_doubt(xr_fact_number(d, "cache.l1i.capacity", found.rough, "bytes", 0.4, method), "to about a fifth");
 	} else {
 		if (find_line(&probe, &found, 16, &line, &contrast) != 0)
+			return -1;
+		probe.unit = line > SPACING ? line : SPACING;
+		if (xr_sets_again(&probe, &found) != 0)
 			return -1;
 		put_geometry(run, &found, line, contrast);
 		xr_fact_number(d, "cache.l1i.miss_penalty", found.penalty, "cycles", fmin(found.confidence, 0.9), method);

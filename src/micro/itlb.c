@@ -16,21 +16,31 @@
 
 #include <math.h>
 
-enum { REGION = 3, LINE = 64, FIRST_PAGES = 8, ATTEMPTS = 12 };
+enum { REGION = 3, LINE = 64, FIRST_PAGES = 4, ATTEMPTS = 12 };
 static const uint64_t most_pages = 2048, spare = 2;
 
+/* What is known of the instruction cache. */
+struct lines {
+	uint64_t line, way;
+};
+
+/* One block in each page, in different lines; the twin's blocks lie in the same sets of the instruction cache, but close
+ * together. */
 static void place_pages(const struct xr_sets *probe, uint64_t stride, unsigned n, unsigned sets, uint64_t *address,
                         uint64_t *twin)
 {
+	const struct lines *lines = probe->self;
+	const uint64_t turns = probe->page / lines->line;
 	size_t at = 0;
 	for (unsigned k = 0; k < sets; k++)
 		for (unsigned i = 0; i < n; i++, at++) {
-			address[at] = i * stride + k * probe->unit + at * LINE % probe->page;
-			twin[at] = at * LINE;
+			address[at] = i * stride + k * probe->unit + at % turns * lines->line;
+			twin[at] = address[at] % lines->way + at / turns * lines->way;
 		}
 }
 
 static const char *const finds[] = {"tlb.i1.entries", "tlb.i1.ways", "tlb.i1.penalty", NULL};
+static const char *const needs[] = {"icache", NULL}; /* to keep its misses out of the picture */
 static const char method[] = "unforeseen jumps, one page each";
 
 static void put_none(struct xr_description *d, enum xr_status status, const char *reason)
@@ -60,9 +70,14 @@ static int run(struct xr_run *run)
 	const struct xr_target_info *info = xr_run_info(run);
 	const uint64_t page = info->page_bytes;
 	struct xr_walk_bench bench;
+	const struct lines lines = {
+		.line = (uint64_t)fmax(LINE, xr_run_number(run, "cache.l1i.line", LINE)),
+		.way = (uint64_t)fmax((double)page, xr_run_number(run, "cache.l1i.capacity", 0) /
+		                                       xr_run_number(run, "cache.l1i.ways", 1)),
+	};
 	struct xr_sets probe = {
 		.bench = &bench, .unit = page, .room = UINT64_MAX, .page = page, .first = FIRST_PAGES, .blocks = 128,
-		.place = place_pages, .attempts = ATTEMPTS, .series = "tlb.i1",
+		.place = place_pages, .self = &lines, .attempts = ATTEMPTS, .series = "tlb.i1",
 	};
 	struct xr_sets_found found;
 	uint64_t pages = most_pages;
@@ -102,6 +117,7 @@ const struct xr_micro xr_micro_itlb = {
 	.id = "itlb",
 	.title = "first instruction TLB: entries, ways, cost of a miss",
 	.finds = finds,
+	.needs = needs,
 	.cost_s = 1,
 	.kinds = 1u << XR_WALK,
 	.supported = supported,
