@@ -1,5 +1,6 @@
 #include "method/overflow.h"
 
+#include "util/memory.h"
 #include "util/rng.h"
 
 #include <math.h>
@@ -55,9 +56,7 @@ double xr_overflow_share(enum xr_overflow policy, unsigned ways, unsigned n)
 {
 	if (n <= ways || ways == 0)
 		return n <= ways ? 0.0 : 1.0;
-	unsigned *memory = calloc(3 * (size_t)ways + 2 * (size_t)n, sizeof *memory);
-	if (!memory)
-		abort();
+	unsigned *memory = xr_calloc(3 * (size_t)ways + 2 * (size_t)n, sizeof *memory);
 	unsigned *order = memory + 3 * (size_t)ways + n;
 	struct ring r = {
 		.policy = policy, .ways = ways, .next = memory, .prev = memory + ways, .line = memory + 2 * (size_t)ways,
