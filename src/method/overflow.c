@@ -1,12 +1,10 @@
 #include "method/overflow.h"
 
-#include "util/memory.h"
 #include "util/rng.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 enum { POLICIES = 3, VISITS = 8000, SETTLE = 6, HARD_TO_TELL = 32 };
 
@@ -52,11 +50,11 @@ static unsigned visit(struct ring *r, unsigned line)
 }
 
 /* By trial: it is exact enough at once, for every policy. */
-double xr_overflow_share(enum xr_overflow policy, unsigned ways, unsigned n)
+double xr_overflow_share(struct xr_arena *arena, enum xr_overflow policy, unsigned ways, unsigned n)
 {
 	if (n <= ways || ways == 0)
 		return n <= ways ? 0.0 : 1.0;
-	unsigned *memory = xr_calloc(3 * (size_t)ways + 2 * (size_t)n, sizeof *memory);
+	unsigned *memory = xr_arena_array(arena, unsigned, 3 * (size_t)ways + 2 * (size_t)n);
 	unsigned *order = memory + 3 * (size_t)ways + n;
 	struct ring r = {
 		.policy = policy, .ways = ways, .next = memory, .prev = memory + ways, .line = memory + 2 * (size_t)ways,
@@ -81,7 +79,6 @@ double xr_overflow_share(enum xr_overflow policy, unsigned ways, unsigned n)
 			unsigned miss = visit(&r, line);
 			misses += lap >= SETTLE ? miss : 0;
 		}
-	free(memory);
 	return (double)misses / ((double)laps * n);
 }
 
@@ -115,13 +112,13 @@ static bool weigh(double *const *share, const double *excess, size_t points, uns
 }
 
 /* Real policies lie between the three: the best mixture, its penalty and its misfit. */
-static double misfit_of(unsigned ways, const unsigned *n, const double *excess, size_t points, double *const *share,
+static double misfit_of(struct xr_arena *arena, unsigned ways, const unsigned *n, const double *excess, size_t points, double *const *share,
                         double *penalty)
 {
 	double best = INFINITY, weight[POLICIES];
 	for (int policy = 0; policy < POLICIES; policy++)
 		for (size_t i = 0; i < points; i++)
-			share[policy][i] = xr_overflow_share((enum xr_overflow)policy, ways, n[i]);
+			share[policy][i] = xr_overflow_share(arena, (enum xr_overflow)policy, ways, n[i]);
 	for (unsigned mask = 1; mask < 1u << POLICIES; mask++) {
 		if (!weigh(share, excess, points, mask, weight))
 			continue;
@@ -147,12 +144,13 @@ struct xr_overflow_fit xr_overflow_fit(struct xr_arena *arena, const unsigned *n
                                        unsigned lo, unsigned hi)
 {
 	struct xr_overflow_fit best = {.misfit = INFINITY, .margin = INFINITY};
-	double *share[POLICIES], *misfit = xr_arena_array(arena, double, hi - lo + 1), *penalty = xr_arena_array(arena, double, hi - lo + 1);
+	double *share[POLICIES], *misfit = xr_arena_array(arena, double, hi - lo + 1);
+	double *penalty = xr_arena_array(arena, double, hi - lo + 1);
 
 	for (int i = 0; i < POLICIES; i++)
 		share[i] = xr_arena_array(arena, double, points);
 	for (unsigned ways = lo; ways <= hi; ways++) {
-		misfit[ways - lo] = misfit_of(ways, n, excess, points, share, &penalty[ways - lo]);
+		misfit[ways - lo] = misfit_of(arena, ways, n, excess, points, share, &penalty[ways - lo]);
 		if (misfit[ways - lo] < best.misfit)
 			best = (struct xr_overflow_fit){.ways = ways, .misfit = misfit[ways - lo]};
 	}

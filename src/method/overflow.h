@@ -15,7 +15,7 @@
 enum xr_overflow { XR_OVERFLOW_LRU, XR_OVERFLOW_FIFO, XR_OVERFLOW_RANDOM };
 
 /* Share of visits that miss: n lines in one set of `ways`. */
-double xr_overflow_share(enum xr_overflow policy, unsigned ways, unsigned n);
+double xr_overflow_share(struct xr_arena *arena, enum xr_overflow policy, unsigned ways, unsigned n);
 
 /* excess[i]: time per visit with n[i] lines in a set, less that of a twin without conflicts. Finds the ways between `lo`
  * and `hi` for which a curve of the above kind comes closest. */

@@ -117,10 +117,10 @@ static int wait_for_quiet(struct xr_walk_bench *bench)
 		if (reading.status != XR_READ_OK || reading.samples < 1)
 			return 0;
 		double now = xr_quantile(reading.sample, (size_t)reading.samples, quiet_share);
-		double restless = xr_median(reading.sample, (size_t)reading.samples) / fmin(now, bench->quiet > 0 ? bench->quiet : now) - 1;
-		bench->restless = fmax(bench->restless, restless);
 		if (bench->quiet <= 0 || now < bench->quiet)
 			bench->quiet = now;
+		double middle = xr_median(reading.sample, (size_t)reading.samples);
+		bench->restless = fmax(bench->restless, middle / bench->quiet - 1);
 		if (now <= quiet_ratio * bench->quiet)
 			return 0;
 		bench->patience--;
