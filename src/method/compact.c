@@ -4,13 +4,14 @@
 #include <math.h>
 
 enum {
-	FIRST_ORDERS = 3,   /* asked of every set */
+	FIRST_ORDERS = 2,   /* asked of every set */
 	MORE_ORDERS = 2,    /* asked again while the vote is open */
 	MOST_ORDERS = 15,
 	FAN = 6,            /* sets asked about at once while searching */
 };
-/* Shares of orders found fast: of compact sets, on a machine with much going on; of others. */
-static const double fast_if_compact = 0.6, fast_if_not = 0.05;
+/* What a vote says: log of how much more often compact sets than others are fast, or slow. A compact set is fast in few
+ * orders only on a machine with much going on, or where replacement does not find the way that is free. */
+static const double says_fast = 2.5, says_slow = -0.6;
 static const double default_sure = 2.2;
 static const double of_hit = 0.1, of_twin = 0.03;
 
@@ -21,11 +22,11 @@ struct ballot {
 };
 
 /* A set and its twin, to be read side by side in the same orders. */
-static void pair_up(struct xr_compact *c, const struct xr_places *set, struct xr_spec *pair)
+static void pair_up(struct xr_compact *c, const struct xr_places *set, const struct xr_places *other, struct xr_spec *pair)
 {
 	struct xr_arena *arena = xr_run_arena(c->run);
 	struct xr_buffer beside = c->buffer;
-	struct xr_places twin = xr_places_twin(arena, set, c->page);
+	struct xr_places twin = other && other->at ? *other : xr_places_twin(arena, set, c->page);
 
 	beside.id++;
 	pair[0] = xr_places_cycle(arena, set, c->buffer, 1);
@@ -42,7 +43,7 @@ static void draw(struct xr_compact *c, const struct xr_spec *of, struct xr_spec 
 	}
 }
 
-static void count(const struct xr_compact *c, struct ballot *ballot, const struct xr_reading *pair)
+static void count(const struct xr_compact *c, size_t places, struct ballot *ballot, const struct xr_reading *pair)
 {
 	double limit;
 	bool fast;
@@ -51,11 +52,13 @@ static void count(const struct xr_compact *c, struct ballot *ballot, const struc
 	if (pair[0].status != XR_READ_OK || pair[1].status != XR_READ_OK)
 		return;
 	limit = fmax(of_hit * (c->hit > 0 ? c->hit : pair[1].cycles), of_twin * pair[1].cycles);
+	if (c->limit > 0)
+		limit = c->limit + c->more * (double)(places - c->idle) / (double)places;
 	fast = pair[0].cycles - pair[1].cycles <= limit;
 	ballot->cycles[ballot->yes + ballot->no] = pair[0].cycles;
 	ballot->twin[ballot->yes + ballot->no] = pair[1].cycles;
 	*(fast ? &ballot->yes : &ballot->no) += 1;
-	ballot->llr += fast ? log(fast_if_compact / fast_if_not) : log((1 - fast_if_compact) / (1 - fast_if_not));
+	ballot->llr += fast ? says_fast : says_slow;
 }
 
 static bool is_open(const struct xr_compact *c, const struct ballot *ballot)
@@ -76,18 +79,19 @@ static struct xr_compact_answer answer_of(const struct xr_compact *c, const stru
 	return a;
 }
 
-int xr_are_compact(struct xr_compact *c, const struct xr_places *set, size_t n, struct xr_compact_answer *answer)
+int xr_are_compact(struct xr_compact *c, const struct xr_places *set, const struct xr_places *twin, size_t n,
+                   struct xr_compact_answer *answer)
 {
 	struct xr_arena *arena = xr_run_arena(c->run);
 	struct xr_effort effort = c->effort.samples ? c->effort : (struct xr_effort){.samples = 5, .samples_max = 5};
 	struct ballot *ballot = xr_arena_array(arena, struct ballot, n);
 	struct xr_spec *model = xr_arena_array(arena, struct xr_spec, n * 2);
-	struct xr_spec *spec = xr_arena_array(arena, struct xr_spec, n * 2 * FIRST_ORDERS);
-	struct xr_reading *reading = xr_arena_array(arena, struct xr_reading, n * 2 * FIRST_ORDERS);
-	size_t *of = xr_arena_array(arena, size_t, n * FIRST_ORDERS);
+	struct xr_spec *spec = xr_arena_array(arena, struct xr_spec, n * 2 * MORE_ORDERS);
+	struct xr_reading *reading = xr_arena_array(arena, struct xr_reading, n * 2 * MORE_ORDERS);
+	size_t *of = xr_arena_array(arena, size_t, n * MORE_ORDERS);
 
 	for (size_t i = 0; i < n; i++)
-		pair_up(c, &set[i], &model[2 * i]);
+		pair_up(c, &set[i], twin ? &twin[i] : NULL, &model[2 * i]);
 	for (int asked = 0; asked < MOST_ORDERS;) {
 		int orders = asked ? MORE_ORDERS : FIRST_ORDERS;
 		size_t k = 0;
@@ -102,7 +106,7 @@ int xr_are_compact(struct xr_compact *c, const struct xr_places *set, size_t n, 
 		if (xr_run_time_with(c->run, &effort, spec, 2 * k, reading) != 0)
 			return -1;
 		for (size_t j = 0; j < k; j++)
-			count(c, &ballot[of[j]], &reading[2 * j]);
+			count(c, set[of[j]].n, &ballot[of[j]], &reading[2 * j]);
 		asked += orders;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -119,20 +123,21 @@ static size_t first_no(const struct xr_compact_answer *answer, size_t n)
 	return n;
 }
 
-static int ask_lengths(struct xr_compact *c, uint64_t base, uint64_t stride, const size_t *length, size_t k, size_t *first)
+static int ask_lengths(struct xr_compact *c, xr_family_fn *family, void *self, const size_t *length, size_t k,
+                       size_t *first)
 {
-	struct xr_places set[FAN] = {0};
+	struct xr_places set[FAN] = {0}, twin[FAN] = {0};
 	struct xr_compact_answer answer[FAN];
 
 	for (size_t i = 0; i < k; i++)
-		set[i] = xr_places_stride(xr_run_arena(c->run), base, stride, length[i]);
-	if (xr_are_compact(c, set, k, answer) != 0)
+		family(self, length[i], &set[i], &twin[i]);
+	if (xr_are_compact(c, set, twin, k, answer) != 0)
 		return -1;
 	*first = first_no(answer, k);
 	return 0;
 }
 
-int xr_first_not_compact(struct xr_compact *c, uint64_t base, uint64_t stride, size_t lo, size_t hi, size_t *result)
+int xr_first_not_compact(struct xr_compact *c, xr_family_fn *family, void *self, size_t lo, size_t hi, size_t *result)
 {
 	size_t length[FAN], first, good = lo ? lo - 1 : 0, bad = hi + 1;
 
@@ -144,7 +149,7 @@ int xr_first_not_compact(struct xr_compact *c, uint64_t base, uint64_t stride, s
 			length[k] = next;
 			next = next == hi ? hi + 1 : (next * 2 > hi ? hi : next * 2);
 		}
-		if (ask_lengths(c, base, stride, length, k, &first) != 0)
+		if (ask_lengths(c, family, self, length, k, &first) != 0)
 			return -1;
 		if (first > 0)
 			good = length[first - 1];
@@ -163,7 +168,7 @@ int xr_first_not_compact(struct xr_compact *c, uint64_t base, uint64_t stride, s
 		}
 		if (k == 0)
 			length[k++] = good + 1;
-		if (ask_lengths(c, base, stride, length, k, &first) != 0)
+		if (ask_lengths(c, family, self, length, k, &first) != 0)
 			return -1;
 		if (first < k)
 			bad = length[first];

@@ -58,6 +58,19 @@ static bool about_equal(size_t a, size_t b)
 	return large * 4 <= small * 5;
 }
 
+struct strided {
+	struct xr_arena *arena;
+	uint64_t stride;
+};
+
+static void make_strided(void *self, size_t n, struct xr_places *set, struct xr_places *twin)
+{
+	const struct strided *s = self;
+
+	(void)twin;
+	*set = xr_places_stride(s->arena, 0, s->stride, n);
+}
+
 /* n(stride), in [2, limit]; limit + 1 when the buffer does not hold enough. */
 static int length_for(struct l1 *l1, uint64_t stride, size_t limit, size_t *n)
 {
@@ -69,7 +82,7 @@ static int length_for(struct l1 *l1, uint64_t stride, size_t limit, size_t *n)
 		*n = limit + 1;
 		return 0;
 	}
-	return xr_first_not_compact(&l1->compact, 0, stride, 2, limit, n);
+	return xr_first_not_compact(&l1->compact, make_strided, &(struct strided){xr_run_arena(l1->run), stride}, 2, limit, n);
 }
 
 /* Follows n(S) to the way T. Found: n_way and way are set; else way stays 0. */
@@ -116,7 +129,7 @@ static int confirm_ways(struct l1 *l1)
 
 	l1->ways = l1->n_way - 1;
 	l1->compact.sure = 4.6;
-	for (int attempt = 0; attempt < 4 && !l1->confirmed; attempt++) {
+	for (int attempt = 0; attempt < 8 && !l1->confirmed; attempt++) {
 		struct xr_places set[4];
 		struct xr_compact_answer answer[4];
 		uint64_t twice = l1->way * 2 * (l1->ways + 1) <= l1->room ? l1->way * 2 : l1->way;
@@ -124,7 +137,7 @@ static int confirm_ways(struct l1 *l1)
 
 		for (size_t i = 0; i < 4; i++)
 			set[i] = xr_places_stride(arena, 0, i < 2 ? twice : l1->way, l1->ways + i % 2);
-		if (xr_are_compact(&l1->compact, set, 4, answer) != 0)
+		if (xr_are_compact(&l1->compact, set, NULL, 4, answer) != 0)
 			return -1;
 		fits = answer[0].verdict == XR_YES && answer[2].verdict == XR_YES;
 		overflows = answer[1].verdict == XR_NO && answer[3].verdict == XR_NO;
@@ -149,7 +162,7 @@ static int confirm_capacity(struct l1 *l1)
 		return 0;
 	for (size_t i = 0; i < 2; i++)
 		set[i] = xr_places_stride(xr_run_arena(l1->run), 0, stride, (size_t)(capacity / stride * (i ? 6 : 3) / 4));
-	if (xr_are_compact(&l1->compact, set, 2, answer) != 0)
+	if (xr_are_compact(&l1->compact, set, NULL, 2, answer) != 0)
 		return -1;
 	if (answer[0].verdict == XR_NO || answer[1].verdict == XR_YES)
 		l1->doubt = "sets of the same size conflict or not depending on where they are: perhaps a way larger than a page, "
@@ -172,7 +185,7 @@ static int find_line(struct l1 *l1, uint64_t *line)
 		xr_places_add_stride(&set[n], capacity + delta, l1->way, half);
 	}
 	*line = 0;
-	if (n == 0 || xr_are_compact(&l1->compact, set, n, answer) != 0)
+	if (n == 0 || xr_are_compact(&l1->compact, set, NULL, n, answer) != 0)
 		return n == 0 ? 0 : -1;
 	while (first < n && answer[first].verdict == XR_NO)
 		first++;

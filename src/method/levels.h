@@ -1,0 +1,41 @@
+/* The levels of the memory hierarchy, from staircases.
+ *
+ * A staircase is how far out one page is after 1, 2, 3, 4, 6, … random others have been visited: it stays in a level
+ * until enough of the others share its sets, and then is in the next, so the times are those of the levels, with sharp
+ * steps between them, where a walk over all pages would show the average of many such steps (ALGORITHMS §11).
+ */
+#ifndef XR_METHOD_LEVELS_H
+#define XR_METHOD_LEVELS_H
+
+#include "method/evict.h"
+
+enum { XR_LEVELS_MAX = 6, XR_STAIRS_MAX = 40 };
+
+struct xr_staircase {
+	double pages[XR_STAIRS_MAX], cycles[XR_STAIRS_MAX];
+	size_t n;
+};
+
+struct xr_level {
+	double latency;   /* cycles */
+	double items;     /* others that push a page out of this level: median of the staircases; 0: not seen */
+	int seen;         /* steps on it, over all staircases */
+};
+
+/* One staircase of page x; the others are taken from `order`. hit: latency of the first level. */
+int xr_staircase_climb(const struct xr_evict *evict, uint32_t x, const uint32_t *order, size_t n, double hit,
+                       struct xr_staircase *stairs);
+
+/* One of a block of 1 KiB, the others being its neighbours, all lines of them: sees levels smaller than pages are. */
+int xr_staircase_near(const struct xr_evict *evict, uint64_t line, double hit, struct xr_staircase *stairs);
+
+/* Not one page, but all of them: random walks over all lines of `from` to `to` bytes, the cost of translation taken off.
+ * Rounds the steps, but sees levels that no set of pages fills. */
+int xr_staircase_far(const struct xr_evict *evict, uint64_t line, uint64_t from, uint64_t to,
+                     struct xr_staircase *stairs);
+
+/* Pure: the levels that the staircases agree on, nearest first, the last one being memory. hit: latency of the first
+ * level. */
+size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, struct xr_level *level);
+
+#endif
