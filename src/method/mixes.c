@@ -151,6 +151,17 @@ struct xr_spec xr_mix_spec(const struct xr_parts *parts, const struct xr_mix *mi
 	return spec;
 }
 
+/* Targets compile neighbours of one type together: fewer runs of the compiler. */
+static void sort_by_type(const struct xr_parts *parts, struct xr_mix *mix, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		for (size_t k = i; k > 0 && parts->part[mix[k].op[0]].type < parts->part[mix[k - 1].op[0]].type; k--) {
+			struct xr_mix swap = mix[k];
+			mix[k] = mix[k - 1];
+			mix[k - 1] = swap;
+		}
+}
+
 int xr_mixes_time(struct xr_parts *parts, struct xr_mix *mix, size_t *n, bool alone)
 {
 	struct xr_arena *arena = xr_run_arena(parts->run);
@@ -164,6 +175,7 @@ int xr_mixes_time(struct xr_parts *parts, struct xr_mix *mix, size_t *n, bool al
 			spec[first].ops.flavour = parts->flavour;
 			spec[first++].ops.unroll = UNROLL;
 		}
+	sort_by_type(parts, mix, *n);
 	for (size_t i = 0; i < *n; i++)
 		spec[first + i] = xr_mix_spec(parts, &mix[i]);
 	if (xr_time_steadily(parts->run, spec, first + *n, reading, &parts->noisy))
