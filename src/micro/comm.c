@@ -65,7 +65,7 @@ static int read_pairs(struct comm *c, struct pair *pair, int n, uint64_t bytes)
 	struct xr_spec spec[BATCH];
 	struct xr_reading r[BATCH];
 	bool big = bytes > 1u << 20;
-	struct xr_effort effort = {.samples = big ? 3 : 7, .samples_max = big || xr_run_quick(c->run) ? 5 : 14};
+	struct xr_effort effort = {.samples = big ? 3 : 7, .samples_max = big ? 3 : (xr_run_quick(c->run) ? 7 : 14)};
 	for (int done = 0; done < n;) {
 		int k = n - done < (big ? 8 : BATCH) ? n - done : (big ? 8 : BATCH);
 		for (int i = 0; i < k; i++)

@@ -267,7 +267,7 @@ static int run_sharing(struct xr_run *run)
 		s.capacity = xr_run_number(run, xr_arena_printf(xr_run_arena(run), "cache.%s.capacity", levels[i]), 0);
 		if (!(s.capacity > 0))
 			continue;
-		s.outermost = true;
+		s.outermost = i > 0; /* the first level is small and measured exactly */
 		for (int k = i + 1; k < N; k++)
 			s.outermost &= !(xr_run_number(run, xr_arena_printf(xr_run_arena(run), "cache.%s.capacity", levels[k]), 0) > 0);
 		xr_run_progress(run, (double)i / N, levels[i]);
