@@ -1,5 +1,6 @@
 /* Teams of threads: every kind gives samples, refuses nonsense, and never hangs. Times are only compared loosely. */
 #include "../../src/agent/pool.c"
+#include "../../src/agent/roles.c"
 #include "../../src/agent/team.c"
 
 #include <setjmp.h>
