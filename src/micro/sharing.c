@@ -127,7 +127,7 @@ static int busy_capacity(struct sharing *s, int sharers)
 		spec[2 * i] = xr_spec_team(arena, XR_TOGETHER, s->cpu, NULL, 1, &walk, NULL);
 		spec[2 * i + 1] = xr_spec_team(arena, XR_TOGETHER, s->cpu, NULL, (unsigned)sharers, &walk, &walk);
 	}
-	struct xr_effort effort = {.samples = 5, .samples_max = 9, .sample_ns = s->sample_ns};
+	struct xr_effort effort = {.samples = 3, .samples_max = 5, .sample_ns = s->sample_ns};
 	if (xr_run_time_with(s->run, &effort, spec, 2 * SIZES, r))
 		return -1;
 	int n = 0;
@@ -169,7 +169,7 @@ static int prepare(struct sharing *s)
 	if (xr_run_time_with(s->run, &once, &s->victim, 1, &r))
 		return -1;
 	double pass_ns = r.status == XR_READ_OK ? r.ns * (double)bytes / 64 : 0;
-	s->sample_ns = fmin(fmax(4 * pass_ns, 5e4), 1e8);
+	s->sample_ns = fmin(fmax(2 * pass_ns, 5e4), 1e8);
 	return 0;
 }
 
