@@ -233,7 +233,7 @@ struct unit {
 	size_t n;
 	enum xr_flavour flavour;
 	uint64_t key;
-	bool done;
+	const char *output; /* of the compiler, when it refused the unit */
 };
 
 static uint64_t agent_key(const struct xr_toolchain *tc)
@@ -339,8 +339,10 @@ static void compile_step(struct xr_toolchain *tc, struct unit **units, size_t n,
 		}
 	xr_jobs_run(jobs, k, tc->parallel, compile_timeout_s);
 	for (size_t i = 0; i < k; i++) {
-		if (jobs[i].status)
+		if (jobs[i].status) {
 			failure[which[i]] = complaint(tc, &jobs[i]);
+			units[which[i]]->output = xr_arena_strdup(tc->arena, xr_strbuf_text(&jobs[i].output));
+		}
 		free((void *)(size_t)jobs[i].argv);
 		xr_strbuf_release(&jobs[i].output);
 	}
@@ -420,7 +422,6 @@ static struct unit half(const struct unit *u, bool second)
 {
 	struct unit h = *u;
 	size_t middle = u->n / 2;
-	h.done = false;
 	h.n = second ? u->n - middle : middle;
 	if (second) {
 		h.spec += middle;
@@ -429,7 +430,79 @@ static struct unit half(const struct unit *u, bool second)
 	return h;
 }
 
-/* Compiles all; halves what fails until the guilty ones are alone. objects gets the units that compiled. */
+/* Which specification an error of the compiler is about: the function it names ("In function 'xr_nano_…':" stands before
+ * its errors), or the one that the line of the file belongs to. n: none of them. */
+static size_t guilty_of(const struct unit *u, const size_t *first_line, const char *in_function, const char *line, size_t len)
+{
+	for (size_t i = 0; in_function && i < u->n; i++) {
+		char name[32];
+		xr_emit_name(u->spec[i], name);
+		if (memmem(in_function, strcspn(in_function, "\n"), name, strlen(name)))
+			return i;
+	}
+	const char *at = memmem(line, len, ".c:", 3);
+	size_t number = at ? strtoul(at + 3, NULL, 10) : 0, i = u->n;
+	while (number && i > 0)
+		if (number >= first_line[--i])
+			return i;
+	return u->n;
+}
+
+/* The line on which each function of the unit begins. */
+static void find_functions(struct xr_toolchain *tc, const struct unit *u, size_t *first_line)
+{
+	struct xr_strbuf text = {0};
+	xr_file_read(work_path(tc, u->key, ".c"), &text);
+	const char *at = xr_strbuf_text(&text);
+	size_t line = 1;
+	for (size_t i = 0; i < u->n; i++) {
+		char name[32];
+		xr_emit_name(u->spec[i], name);
+		const char *here = strstr(at, name);
+		for (; here && at < here; at++)
+			line += *at == '\n';
+		first_line[i] = line;
+	}
+	xr_strbuf_release(&text);
+}
+
+/* Compilers go on after an error and say where each one is, so most guilty ones are found at once. Returns how many. */
+static size_t blame(struct xr_toolchain *tc, struct unit *u)
+{
+	size_t *first_line = xr_calloc(u->n, sizeof *first_line), blamed = 0;
+	const char *in_function = NULL;
+	find_functions(tc, u, first_line);
+	for (const char *line = u->output; line && *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		size_t len = strcspn(line, "\n");
+		if (memmem(line, len, "n function ", 11))
+			in_function = line;
+		if (!memmem(line, len, "error:", 6))
+			continue;
+		size_t i = guilty_of(u, first_line, in_function, line, len);
+		if (i < u->n && !u->out[i]->failure) {
+			u->out[i]->failure = xr_arena_printf(tc->arena, "%.*s", (int)(len > 500 ? 500 : len), line);
+			blamed++;
+		}
+	}
+	free(first_line);
+	return blamed;
+}
+
+/* What is left of a unit without those that were blamed. */
+static struct unit innocent(struct xr_toolchain *tc, const struct unit *u)
+{
+	struct unit rest = {.flavour = u->flavour};
+	rest.spec = xr_arena_array(tc->arena, const struct xr_spec *, u->n);
+	rest.out = xr_arena_array(tc->arena, struct xr_compiled *, u->n);
+	for (size_t i = 0; i < u->n; i++)
+		if (!u->out[i]->failure) {
+			rest.spec[rest.n] = u->spec[i];
+			rest.out[rest.n++] = u->out[i];
+		}
+	return rest;
+}
+
+/* Compiles all; takes out who is blamed, and halves what fails without blame until the guilty ones are alone. objects gets the units that compiled. */
 static int compile_all(struct xr_toolchain *tc, struct units *todo, struct units *objects, struct xr_error *err)
 {
 	while (todo->n) {
@@ -442,6 +515,10 @@ static int compile_all(struct xr_toolchain *tc, struct units *todo, struct units
 				add_unit(objects, *u);
 			} else if (u->n == 1) {
 				u->out[0]->failure = failure[i];
+			} else if (blame(tc, u)) {
+				struct unit rest = innocent(tc, u);
+				if (rest.n)
+					add_unit(&next, rest);
 			} else {
 				add_unit(&next, half(u, false));
 				add_unit(&next, half(u, true));
