@@ -94,9 +94,8 @@ fuzz: ## every fuzz target for SECONDS (default 60) with clang's libFuzzer
 	@scripts/fuzz $(BUILD)/fuzz $(or $(SECONDS),60) $(FUZZ)
 
 ##@ Develop (DEV=1 makes warnings errors, STATIC=1 links a self-contained program, V=1 shows commands)
-lint: all ## clang-tidy and the rules of the house have nothing to say
-	$(SUBMAKE) -k analyse
-	@tests/run $(BUILD) house
+lint: all ## compilers, clang-tidy and the rules of the house have nothing to say
+	@CI=1 tests/run $(BUILD) tools house
 format: ## lay out all C by .clang-format
 	@scripts/format
 clean: ## remove everything that was made
@@ -107,7 +106,7 @@ help: ## this list
 
 # ---- how things are made ----
 
-programs: $(TEST_BIN) $(FUZZ_BIN)
+programs: $(TEST_BIN) $(FUZZ_BIN) $(AGENT_OBJ)
 objects: $(LIB_OBJ) $(CLI_OBJ) $(AGENT_OBJ) $(TEST_SRC:%.c=$(BUILD)/%.o) # all C there is, for compilers to complain about
 
 $(PROGRAM): $(CLI_OBJ) $(BUILD)/libxray.a $(dir $(PROGRAM)).program

@@ -509,7 +509,7 @@ int main(int argc, char **argv)
 	if (cpu >= 0 && cpu < CPU_SETSIZE) {
 		cpu_set_t set;
 		CPU_ZERO(&set);
-		CPU_SET(cpu, &set);
+		CPU_SET((size_t)cpu, &set);
 		sched_setaffinity(0, sizeof set, &set);
 	}
 #else

@@ -71,7 +71,7 @@ int xr_parts_find(struct xr_parts *parts)
 	struct xr_spec spec[XR_PORT_OPS * FORMS];
 	struct xr_reading reading[XR_PORT_OPS * FORMS];
 	struct xr_stream form[XR_PORT_OPS][FORMS];
-	int first[XR_PORT_OPS], count[XR_PORT_OPS], n = 0;
+	int first[XR_PORT_OPS] = {0}, count[XR_PORT_OPS] = {0}, n = 0;
 
 	for (int i = 0; i < parts->n; i++) {
 		first[i] = n;

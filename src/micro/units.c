@@ -114,7 +114,7 @@ static int time_mixes(struct units *u, struct xr_mix *mix, size_t *n, bool alone
 static int time_pairs(struct units *u)
 {
 	for (int turn = 0; turn < 2; turn++) {
-		double before[XR_PORT_OPS], off = 0;
+		double before[XR_PORT_OPS] = {0}, off = 0;
 		u->n_pairs = 0;
 		for (int i = 0; i < u->parts.n; i++) {
 			before[i] = u->parts.part[i].cycles;

@@ -300,7 +300,7 @@ static void draw_caches(struct xr_machine *m, struct xr_rng *rng)
 	if (split)
 		add_cache(m, "l1i", XR_HOLDS_CODE, (uint64_t)pick(rng, odd_ways), sets, line, range(rng, 1, 5), pick(rng, policies),
 		          XR_VIRTUAL);
-	for (int i = 0; i < levels; i++) {
+	for (int i = 0; i < levels && i < (int)(sizeof names / sizeof *names); i++) {
 		bool hash = i == levels - 1 && i > 0 && chance(rng, 0.5);
 		sets <<= range(rng, 2, 4);
 		uint64_t odd = hash && chance(rng, 0.5) ? 3 : 1;
