@@ -14,7 +14,7 @@ CC = cc
 endif
 CFLAGS ?= -O2 -g
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla
-ifdef DEV
+ifneq ($(DEV),)
 WARN += -Werror
 endif
 XR_CPPFLAGS := -Isrc -Iinclude -I$(BUILD)/gen -D_GNU_SOURCE -DXR_VERSION=\"$(VERSION)\" $(CPPFLAGS)
@@ -54,7 +54,7 @@ SANITIZE_FLAGS = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
 .PHONY: all run test test-deep check-live bench install uninstall lint format analyse asan tsan fuzz programs objects clean help FORCE
 
 ##@ Use
-all: $(XRAY) ## build build/xray and build/libxray.a
+all: $(XRAY) $(BUILD)/.settings ## build build/xray and build/libxray.a
 run: ## install what is missing, build, measure this machine (ARGS='cache tlb' for options of xray)
 	@scripts/deps build
 	$(SUBMAKE) all
@@ -149,13 +149,14 @@ $(BUILD)/lint/%.ok: %.c .clang-tidy $(BUILD)/.compile | $(BUILD)/.deps
 	@touch $@
 
 # Generated sources are written anew each time and replaced only when they differ: files that go count like files that come.
+replace = @$(1) > $@.$$$$ && { cmp -s $@.$$$$ $@ && rm $@.$$$$ || mv $@.$$$$ $@; }
 $(BUILD)/gen/micro_table.c: FORCE
 	@mkdir -p $(@D)
-	@scripts/micro-table src/micro > $@.new && { cmp -s $@.new $@ && rm $@.new || mv $@.new $@; }
+	$(call replace,scripts/micro-table src/micro)
 
 $(BUILD)/gen/agent_text.c: FORCE
 	@mkdir -p $(@D)
-	@scripts/embed xr_agent_text src/agent > $@.new && { cmp -s $@.new $@ && rm $@.new || mv $@.new $@; }
+	$(call replace,scripts/embed xr_agent_text src/agent)
 
 # The manual page as installed has the list of micro-benchmarks of this very build.
 $(BUILD)/xray.1: docs/xray.1 $(PROGRAM)
@@ -171,9 +172,10 @@ $(BUILD)/.link: COMMAND = $(CC) $(CFLAGS) $(LDFLAGS) $(LIBS)
 $(dir $(PROGRAM)).program: COMMAND = $(CC) $(CFLAGS) $(STATIC_FLAGS) $(LDFLAGS) $(LIBS) $(CLI_OBJ)
 $(BUILD)/.archive: COMMAND = $(LIB_OBJ) $(TEST_OBJ)
 $(BUILD)/.install: COMMAND = $(PREFIX)
-$(addprefix $(BUILD)/.,compile link archive install) $(dir $(PROGRAM)).program: FORCE
+$(BUILD)/.settings: COMMAND = CC="$(CC)" CFLAGS="$(CFLAGS)" LDFLAGS="$(LDFLAGS)" CPPFLAGS="$(CPPFLAGS)" DEV="$(DEV)"
+$(addprefix $(BUILD)/.,compile link archive install settings) $(dir $(PROGRAM)).program: FORCE
 	@mkdir -p $(@D)
-	@echo '$(COMMAND)' | cmp -s - $@ || echo '$(COMMAND)' > $@
+	$(call replace,echo '$(COMMAND)')
 
 # Asked once per build directory: is what we compile against there? (`run` and `test` also install it.)
 $(BUILD)/.deps: scripts/deps
