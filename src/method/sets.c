@@ -21,6 +21,7 @@ enum {
  * more, a set that holds 1.5 times its ways on more than half, one that is not full on nothing. */
 static const double overflown = 0.2;
 static const double least_step = 0.05;  /* of a visit: below this nothing is called a miss */
+static const double sure_step = 0.12;   /* … and above this nothing else than misses is possible */
 static const double at_rest = 1.03;     /* times the quietest moment: later than that, somebody was there */
 static const double restless = 0.06;    /* see struct xr_walk_bench */
 static const double good_misfit = 0.06; /* of the penalty; a set that overflows in peace stays below half of it */
@@ -95,25 +96,27 @@ static bool make_octave(const struct xr_sets *probe, struct rows *rows)
 	return octave->n > 0;
 }
 
-/* The first row that misses noticeably, measured by what a row 1.7 times as long misses. -1: none. */
-static long first_overflow(const struct rows *rows)
+/* The first row that misses, by one of two signs. `bold`: it misses on a good part of what a row 1.7 times as long misses;
+ * that overlooks small effects before a large one. Else: it takes noticeably longer, and longer rows still longer; that
+ * does not overlook a cache whose next level is hardly larger. -1: none. */
+static long first_overflow(const struct rows *rows, bool bold)
 {
 	double noise = 0;
 	for (size_t i = 0; i + AHEAD < rows->n; i++) {
-		double full = rows->excess[i + AHEAD];
-		if (full > least_step * rows->base[i] && full > 6 * noise && rows->excess[i] > overflown * full)
+		const double *e = &rows->excess[i];
+		double least = fmax(least_step * rows->base[i], 6 * noise);
+		if (bold ? e[AHEAD] > least && e[0] > overflown * e[AHEAD] : e[0] > least && e[1] > e[0] && e[2] > e[0])
 			return (long)i;
-		noise = (noise * (double)i + fabs(rows->excess[i])) / (double)(i + 1);
+		noise = (noise * (double)i + fabs(e[0])) / (double)(i + 1);
 	}
 	return -1;
 }
 
 /* Longer and longer rows, an octave at a time so that samples need not be longer than their rows. */
-static int read_rows(const struct xr_sets *probe, struct rows *rows, long *overflow, const struct xr_walks **trouble)
+static int read_rows(const struct xr_sets *probe, struct rows *rows, const struct xr_walks **trouble)
 {
 	rows->n = 0;
-	*overflow = -1;
-	for (size_t k = 0; *overflow < 0; k++) {
+	for (size_t k = 0; first_overflow(rows, true) < 0; k++) {
 		if (k == rows->octaves && !make_octave(probe, rows))
 			return 0;
 		struct pairs *octave = &rows->octave[k];
@@ -128,15 +131,15 @@ static int read_rows(const struct xr_sets *probe, struct rows *rows, long *overf
 			rows->excess[rows->n] = octave->excess[i];
 			rows->base[rows->n] = xr_walks_low(&octave->walks, 2 * i + 1);
 		}
-		*overflow = first_overflow(rows);
 	}
 	return 0;
 }
 
 /* ---- question 2: how large is a way --------------------------------------------------------------------------- */
 
-/* The smallest power of two S such that three quarters of what fits at stride S also fit at stride 2 S. */
-static int find_way(const struct xr_sets *probe, double rough, double full, uint64_t *way)
+/* The smallest power of two S such that three quarters of what fits at stride S also fit at stride 2 S; `much`: an excess
+ * that means misses. */
+static int find_way(const struct xr_sets *probe, double rough, double much, uint64_t *way)
 {
 	struct pairs pairs;
 	uint64_t stride[PAIRS_MAX];
@@ -159,7 +162,7 @@ static int find_way(const struct xr_sets *probe, double rough, double full, uint
 	/* If two never fit at any stride: one way, as large as everything. */
 	*way = stride[pairs.n - 1];
 	for (size_t i = pairs.n; i-- > 0;)
-		if (pairs.excess[i] < overflown * full)
+		if (pairs.excess[i] < much)
 			*way = stride[i];
 	return 0;
 }
@@ -218,14 +221,19 @@ static void keep_curve(const struct xr_sets *probe, const struct curve *curve, c
 	              "excess", "cycles", curve->pairs.excess, curve->pairs.n);
 }
 
-/* Points up to where the next level overflows, too: what is missed costs a multiple from there on. */
+/* Points up to where the next level overflows, too. The share of misses rises most at first; where it seems to rise
+ * twice as steeply later, it is not the share but the cost of a miss that rises. */
 static size_t undisturbed(const struct curve *curve)
 {
-	const struct pairs *pairs = &curve->pairs;
-	for (size_t i = 1; i < pairs->n; i++)
-		if (pairs->count[i - 1] > curve->hi + 1 && pairs->excess[i] > 1.4 * pairs->excess[i - 1])
+	const struct pairs *p = &curve->pairs;
+	double steepest = 0;
+	for (size_t i = 1; i < p->n; i++) {
+		double slope = (p->excess[i] - p->excess[i - 1]) / (p->count[i] - p->count[i - 1]);
+		if (p->excess[i - 1] > sure_step * xr_walks_low(&p->walks, 2 * i - 1) && slope > 2 * steepest)
 			return i;
-	return pairs->n;
+		steepest = fmax(steepest, slope);
+	}
+	return p->n;
 }
 
 /* Ways from the curves at strides of one way and two. */
@@ -260,30 +268,18 @@ static double confidence_of(const struct xr_sets *probe, const struct rows *rows
 	return 0.99;
 }
 
-static int attempt(const struct xr_sets *probe, struct rows *rows, struct curves *curves, struct xr_sets_found *found)
+/* Questions 2 and 3, given the first row that misses. */
+static int find_from(const struct xr_sets *probe, const struct rows *rows, long at, struct curves *curves,
+                     struct xr_sets_found *found)
 {
-	const struct xr_walks *trouble = NULL;
 	struct xr_overflow_fit fit[2];
-	long at;
-
-	memset(found, 0, sizeof *found);
-	if (read_rows(probe, rows, &at, &trouble) != 0)
-		return -1;
-	if (trouble) {
-		found->outcome = trouble->unsupported ? XR_SETS_UNSUPPORTED : XR_SETS_FAILED;
-		found->reason = trouble->trouble;
-		return 0;
-	}
-	xr_series_put(xr_run_description(probe->bench->run), probe->series, "bytes", "bytes", rows->bytes, "excess", "cycles",
-	              rows->excess, rows->n);
-	found->outcome = XR_SETS_NO_STEP;
-	found->tried = rows->n ? rows->bytes[rows->n - 1] : 0;
-	if (at < 0)
-		return 0;
 	found->outcome = XR_SETS_ROUGH;
+	found->confidence = 0;
 	found->rough = sqrt((at > 0 ? rows->bytes[at - 1] : rows->bytes[0] / 1.2) * rows->bytes[at]);
 	found->base = rows->base[at];
-	if (find_way(probe, found->rough, rows->excess[at + AHEAD], &found->way) != 0)
+	double much = fmin(overflown * rows->excess[at + AHEAD], 0.8 * rows->excess[at]);
+	much = fmin(much, 1.5 * sure_step * rows->base[at]);
+	if (find_way(probe, found->rough, much, &found->way) != 0)
 		return -1;
 	if (!found->way)
 		return 0;
@@ -294,6 +290,30 @@ static int attempt(const struct xr_sets *probe, struct rows *rows, struct curves
 	found->confidence = confidence_of(probe, rows, found, fit);
 	if (found->confidence > 0.5)
 		found->outcome = XR_SETS_FOUND;
+	return 0;
+}
+
+static int attempt(const struct xr_sets *probe, struct rows *rows, struct curves *curves, struct xr_sets_found *found)
+{
+	const struct xr_walks *trouble = NULL;
+
+	memset(found, 0, sizeof *found);
+	if (read_rows(probe, rows, &trouble) != 0)
+		return -1;
+	if (trouble) {
+		found->outcome = trouble->unsupported ? XR_SETS_UNSUPPORTED : XR_SETS_FAILED;
+		found->reason = trouble->trouble;
+		return 0;
+	}
+	xr_series_put(xr_run_description(probe->bench->run), probe->series, "bytes", "bytes", rows->bytes, "excess", "cycles",
+	              rows->excess, rows->n);
+	found->outcome = XR_SETS_NO_STEP;
+	found->tried = rows->n ? rows->bytes[rows->n - 1] : 0;
+	long early = first_overflow(rows, false), bold = first_overflow(rows, true);
+	if (early >= 0 && find_from(probe, rows, early, curves, found) != 0)
+		return -1;
+	if (bold >= 0 && bold != early && found->confidence < 0.95 && find_from(probe, rows, bold, curves, found) != 0)
+		return -1;
 	return 0;
 }
 
