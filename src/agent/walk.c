@@ -18,6 +18,8 @@
 
 #include "walk.h"
 
+#include "clock.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdint.h>
@@ -108,16 +110,16 @@ COPIED("xr_finish") static const uint32_t *finish(const uint32_t *at, uintptr_t 
 }
 
 /* The barrier keeps the compiler from adding up; it stands for no instruction. */
-#define ADD(p) p += p0; __asm__ volatile("" : "+r"(p))
-#define ADD4 ADD(p1); ADD(p2); ADD(p3); ADD(p4)
-#define ADD16 ADD4; ADD4; ADD4; ADD4
-#define ADD64 ADD16; ADD16; ADD16; ADD16
+#define PLUS(p) p += p0; __asm__ volatile("" : "+r"(p))
+#define PLUS4 PLUS(p1); PLUS(p2); PLUS(p3); PLUS(p4)
+#define PLUS16 PLUS4; PLUS4; PLUS4; PLUS4
+#define PLUS64 PLUS16; PLUS16; PLUS16; PLUS16
 
 COPIED("xr_piece") static const uint32_t *piece(const uint32_t *at, uintptr_t base)
 {
 	unsigned p0 = (unsigned)base, p1 = p0, p2 = p0, p3 = p0, p4 = p0;
-	ADD64;
-	ADD64;
+	PLUS64;
+	PLUS64;
 	at++;
 	TAIL ((visit_fn *)(base + *at))(at, base);
 }
@@ -459,11 +461,64 @@ double xr_walk_code_bytes(const struct xr_agent_walk *walk)
 
 #endif
 
+#if CAN_COPY_CODE
+
+/* Waits until nobody else uses this core, but not for long. The core's other hardware thread slows every jump and takes
+ * its share of the instruction cache and TLB; it comes and goes within milliseconds. A short row of blocks tells: it
+ * takes longer than it did at its best. When the best comes no more, because the clock slowed down, it is forgotten. */
+static void wait_for_quiet(const struct region *region)
+{
+	static struct sentinel {
+		struct xr_agent_walk *walk;
+		double best_ns;
+		double waited_ns; /* all in all */
+		int disturbed;    /* in a row */
+	} sentinel;
+	const double patience_ns = 100e3, patience_all_ns = 4e9, quiet = 1.05;
+	enum { VISITS = 256, FORGET = 100000 };
+
+	if (sentinel.walk && sentinel.walk->region != region) {
+		xr_walk_free(sentinel.walk);
+		sentinel.walk = NULL;
+	}
+	if (!sentinel.walk) {
+		const struct span row = {0, region->grid > 64 ? region->grid : 64, 64};
+		char error[128];
+		sentinel.walk = make(JUMPS, region->id, region->bytes, 1, &row, 1, error, sizeof error);
+	}
+	if (!sentinel.walk || sentinel.waited_ns > patience_all_ns)
+		return;
+	double start = xr_now_ns(), now = start;
+	while (now - start < patience_ns) {
+		double before = xr_now_ns();
+		xr_walk_run(sentinel.walk, VISITS);
+		now = xr_now_ns();
+		if (sentinel.best_ns <= 0 || now - before < sentinel.best_ns || ++sentinel.disturbed > FORGET)
+			sentinel.best_ns = now - before;
+		if (now - before < quiet * sentinel.best_ns) {
+			sentinel.disturbed = 0;
+			break;
+		}
+	}
+	sentinel.waited_ns += now - start;
+}
+
 void xr_walk_ready(struct xr_agent_walk *walk)
 {
+	if (walk->kind != STRAIGHT)
+		wait_for_quiet(walk->region);
 	/* From anywhere in the list, two laps hold a whole one. */
 	xr_walk_run(walk, 2 * (unsigned long)walk->blocks * (walk->kind == STRAIGHT ? STATEMENTS : 1));
 }
+
+#else
+
+void xr_walk_ready(struct xr_agent_walk *walk)
+{
+	(void)walk;
+}
+
+#endif
 
 void xr_walk_free(struct xr_agent_walk *walk)
 {

@@ -14,7 +14,7 @@ enum {
 	CURVES_MAX = 8,
 	SAMPLES = 32,     /* of one look */
 	AGAIN = 4,        /* looks for the last word on the ways */
-	QUIET_ATTEMPTS = 3, /* where nobody is about, asking once more changes nothing */
+	QUIET_ATTEMPTS = 6, /* where nobody is about, asking once more changes nothing */
 };
 
 /* Shares of what a row misses that is 1.7 times as long as what fits. A row just too long misses on a fifth of that or

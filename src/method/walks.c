@@ -15,8 +15,10 @@ enum {
 static const double visit_ns = 10;   /* about; only the length of samples depends on it */
 static const double short_ns = 6000; /* a sample should last, so that looking at the clock does not matter */
 
-/* The quickest samples, without the very quickest: 1 % may be impossibly quick (a disturbed reference). */
-static const double share_from = 0.02, share_to = 0.06;
+/* A walk at rest shows as many samples close together; those of a disturbed one lie wide apart above, and a few impossible
+ * ones below. So: the lowest stretch of so many samples that is nearly as narrow as the narrowest. */
+enum { STRETCH_LEAST = 4 };
+static const double stretch_share = 0.12, nearly = 2.0, narrow = 0.002;
 
 /* A moment is quiet when a fifth of the sentinel's samples are about as quick as they ever were. */
 static const double quiet_share = 0.2, quiet_ratio = 1.04;
@@ -166,13 +168,16 @@ double xr_walks_low(const struct xr_walks *walks, size_t i)
 		return 0;
 	double *sorted = xr_arena_copy(xr_run_arena(walks->bench->run), p->sample, p->n * sizeof *sorted);
 	qsort(sorted, p->n, sizeof *sorted, by_value);
-	size_t from = (size_t)((double)p->n * share_from + 0.999), to = (size_t)((double)p->n * share_to + 0.999);
-	if (from >= p->n)
-		from = p->n - 1;
-	if (to <= from)
-		to = from + 1;
-	double sum = 0;
-	for (size_t k = from; k < to; k++)
+	size_t length = (size_t)fmax(STRETCH_LEAST, ceil(stretch_share * (double)p->n));
+	if (length > p->n)
+		length = p->n;
+	double narrowest = INFINITY, sum = 0;
+	for (size_t k = 0; k + length <= p->n; k++)
+		narrowest = fmin(narrowest, sorted[k + length - 1] - sorted[k]);
+	size_t from = 0;
+	while (sorted[from + length - 1] - sorted[from] > nearly * narrowest + narrow * sorted[from])
+		from++;
+	for (size_t k = from; k < from + length; k++)
 		sum += sorted[k];
-	return sum / (double)(to - from);
+	return sum / (double)length;
 }

@@ -27,7 +27,7 @@ enum {
 	SPACING = 64,     /* of blocks in a row: lines may be shorter or longer */
 	LONGEST = 128,    /* line thought of when a twin is laid out */
 	THIN = 4,         /* a twin of a row visits one block in so many, and that the more often */
-	ATTEMPTS = 12,
+	ATTEMPTS = 10,
 	LOOKS = 2, SAMPLES = 32,
 	DELTAS_MAX = 8,
 };

@@ -16,7 +16,7 @@
 
 #include <math.h>
 
-enum { REGION = 3, LINE = 64, FIRST_PAGES = 4, ATTEMPTS = 12 };
+enum { REGION = 3, LINE = 64, FIRST_PAGES = 4, ATTEMPTS = 10 };
 static const uint64_t most_pages = 2048, spare = 2;
 
 /* What is known of the instruction cache. */
