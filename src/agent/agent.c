@@ -3,7 +3,7 @@
  * It reads lines and answers with lines, so that any pipe will do (a process, a runner in front of it, ssh). Compiled with
  * XR_BAKED the lines come from a table inside the program, for targets that cannot be talked to.
  *
- *   hello                             hello 1 COST_NS GRANULE_NS
+ *   hello                             hello 1 COST_NS GRANULE_NS REFERENCE_ADDS
  *   work W ops K | work W chain …     what members of a team do
  *   spec I clock | ops K | chain … | walk … | team …     (the words of xr_spec_text(); K: index of the generated function)
  *   ready SAMPLE_NS                   for each spec:  try I   then   ok I CODE_BYTES   or   bad I u|f REASON
@@ -436,7 +436,7 @@ static void obey(char *line)
 	if (!n)
 		return;
 	if (!strcmp(words[0], "hello")) {
-		printf("hello 1 %.17g %.17g\n", xr_clock_cost_ns(), xr_clock_granule_ns());
+		printf("hello 1 %.17g %.17g %d\n", xr_clock_cost_ns(), xr_clock_granule_ns(), xr_reference_adds());
 		fflush(stdout);
 	} else if (!strcmp(words[0], "spec") && n >= 3) {
 		add_spec(words, n);
@@ -496,7 +496,7 @@ static char *next_line(void)
 }
 #endif
 
-/* Arguments: CPU MEMORY_BYTES. CPU -1: stay where the OS puts us. */
+/* Arguments: CPU MEMORY_BYTES REFERENCE_ADDS (0: find out). CPU -1: stay where the OS puts us. */
 int main(int argc, char **argv)
 {
 	int cpu = argc > 1 ? atoi(argv[1]) : -1;
@@ -517,6 +517,7 @@ int main(int argc, char **argv)
 #endif
 	xr_chain_setup(xr_now_ns, xr_clock_cost_ns(), (unsigned long long)memory);
 	xr_warm_up();
+	xr_reference_find(argc > 3 ? atoi(argv[3]) : 0);
 	while ((line = next_line()) && strcmp(line, "quit"))
 		obey(line);
 	forget();

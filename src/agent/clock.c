@@ -4,8 +4,9 @@
 #include <time.h>
 
 static double cost_ns, granule_ns;
-static unsigned long reference_reps = 8;
-enum { REFERENCE_ADDS = 512 }; /* per repetition: at 64 the loop's own counter costs 1 % by taking an adder now and then */
+static unsigned long reference_reps = 2;
+static int reference_adds; /* additions in the time of one multiplication; 0: not known yet */
+enum { REFERENCE_OPS = 512 }; /* per repetition: at 64 the loop's own counter costs 1 % by taking an adder now and then */
 
 double xr_now_ns(void)
 {
@@ -79,64 +80,98 @@ static double find_cost(void)
 	return each[TRIES / 4];
 }
 
+/* Two chains of dependent integer operations, OPERATION = + or *, REFERENCE_OPS of them a repetition. */
 #if defined(__GNUC__)
-#define ADD p += q; __asm__ volatile("" : "+r"(p));
-#define ADD8 ADD ADD ADD ADD ADD ADD ADD ADD
-#define ADD64 ADD8 ADD8 ADD8 ADD8 ADD8 ADD8 ADD8 ADD8
-
-static unsigned long chain_of_adds(unsigned long reps)
-{
-	static volatile unsigned long in[2] = {1, 3};
-	unsigned long p = in[0], q = in[1];
-	for (; reps; reps--) {
-		ADD64 ADD64 ADD64 ADD64 ADD64 ADD64 ADD64 ADD64
+#define STEP(OPERATION) p = p OPERATION q; __asm__ volatile("" : "+r"(p));
+#define STEP8(O) STEP(O) STEP(O) STEP(O) STEP(O) STEP(O) STEP(O) STEP(O) STEP(O)
+#define STEP64(O) STEP8(O) STEP8(O) STEP8(O) STEP8(O) STEP8(O) STEP8(O) STEP8(O) STEP8(O)
+#define BODY(O) \
+	for (; reps; reps--) { \
+		STEP64(O) STEP64(O) STEP64(O) STEP64(O) STEP64(O) STEP64(O) STEP64(O) STEP64(O) \
 	}
-	return p;
-}
 #else
-/* The papers' form: the switch may be entered anywhere, so no two adds can be merged. */
-#define ADD(n) case n: p += q;
-#define ADD4(n) ADD(n) ADD(n + 1) ADD(n + 2) ADD(n + 3)
-#define ADD16(n) ADD4(n) ADD4(n + 4) ADD4(n + 8) ADD4(n + 12)
-#define ADD64(n) ADD16(n) ADD16(n + 16) ADD16(n + 32) ADD16(n + 48)
+/* The papers' form: the switch may be entered anywhere, so no two operations can be merged. */
+#define STEP(O, n) case n: p = p O q;
+#define STEP4(O, n) STEP(O, n) STEP(O, n + 1) STEP(O, n + 2) STEP(O, n + 3)
+#define STEP16(O, n) STEP4(O, n) STEP4(O, n + 4) STEP4(O, n + 8) STEP4(O, n + 12)
+#define STEP64(O, n) STEP16(O, n) STEP16(O, n + 16) STEP16(O, n + 32) STEP16(O, n + 48)
+#define BODY(O) \
+	switch (entry) { \
+	case 0: \
+		for (;;) { \
+			if (reps-- == 0) \
+				break; \
+			STEP64(O, 1) STEP64(O, 65) STEP64(O, 129) STEP64(O, 193) STEP64(O, 257) STEP64(O, 321) STEP64(O, 385) \
+				STEP64(O, 449) \
+		} \
+	}
+static volatile int entry = 0;
+#endif
+
+static volatile unsigned long operands[2] = {1, 3};
 
 static unsigned long chain_of_adds(unsigned long reps)
 {
-	static volatile unsigned long in[2] = {1, 3};
-	static volatile int entry = 0;
-	unsigned long p = in[0], q = in[1];
-	switch (entry) {
-	case 0:
-		for (;;) {
-			if (reps-- == 0)
-				break;
-			ADD64(1) ADD64(65) ADD64(129) ADD64(193) ADD64(257) ADD64(321) ADD64(385) ADD64(449)
-		}
-	}
+	unsigned long p = operands[0], q = operands[1];
+	BODY(+)
 	return p;
 }
-#endif
+
+static unsigned long chain_of_muls(unsigned long reps)
+{
+	unsigned long p = operands[0], q = operands[1];
+	BODY(*)
+	return p;
+}
 
 static volatile unsigned long sink;
 
-static double timed_chain(unsigned long reps)
+static double timed_chain(unsigned long (*chain)(unsigned long), unsigned long reps)
 {
 	double start = xr_now_ns();
-	sink = chain_of_adds(reps);
+	sink = chain(reps);
 	return xr_now_ns() - start;
 }
 
-/* Two lengths, each the better of two, so that one interrupt does not spoil it. */
-double xr_reference_ns(void)
+/* ns of one operation. Two lengths, each the better of two, so that one interrupt does not spoil it. */
+static double chain_ns(unsigned long (*chain)(unsigned long))
 {
-	unsigned long brief = reference_reps / 8;
-	double a = timed_chain(brief), b = timed_chain(reference_reps);
-	double a2 = timed_chain(brief), b2 = timed_chain(reference_reps);
+	unsigned long brief = reference_reps / 8 ? reference_reps / 8 : 1;
+	double a = timed_chain(chain, brief), b = timed_chain(chain, reference_reps);
+	double a2 = timed_chain(chain, brief), b2 = timed_chain(chain, reference_reps);
 	if (a2 < a)
 		a = a2;
 	if (b2 < b)
 		b = b2;
-	return (b - a) / (double)((reference_reps - brief) * REFERENCE_ADDS);
+	return (b - a) / (double)((reference_reps - brief) * REFERENCE_OPS);
+}
+
+double xr_reference_ns(void)
+{
+	return chain_ns(chain_of_muls) / (reference_adds ? reference_adds : 1);
+}
+
+int xr_reference_adds(void)
+{
+	return reference_adds;
+}
+
+/* A multiplication takes a whole number of additions; whoever else is on the core can only slow the additions down, so
+ * what is seen is at most that number. */
+void xr_reference_find(int adds)
+{
+	double add = 1e300, mul = 1e300;
+	reference_adds = adds;
+	for (int i = 0; i < 64 && !adds; i++) {
+		double a = chain_ns(chain_of_adds), m = chain_ns(chain_of_muls);
+		add = a < add ? a : add;
+		mul = m < mul ? m : mul;
+	}
+	if (adds)
+		return;
+	reference_adds = 1;
+	while (add > 0 && mul / add > reference_adds + 0.08 && reference_adds < 1000)
+		reference_adds++;
 }
 
 void xr_clock_init(void)
@@ -146,7 +181,7 @@ void xr_clock_init(void)
 	double wanted = 4000.0;
 	if (wanted < 250.0 * granule_ns)
 		wanted = 250.0 * granule_ns;
-	while (timed_chain(reference_reps) < wanted && reference_reps < (1ul << 40))
+	while (timed_chain(chain_of_muls, reference_reps) < wanted && reference_reps < (1ul << 30))
 		reference_reps *= 2;
 }
 

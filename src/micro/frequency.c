@@ -10,6 +10,9 @@
  * fp add, fp multiply, shift must be near integers. If any is odd the cycle is u; if all are even, the addition runs at
  * twice the clock and the cycle is 2 u, and the fact says that it is ambiguous.
  *
+ * A busy thread on the same core slows additions by a tenth and multiplications not at all: then the multiplication
+ * gives the cycle (see unslowed()).
+ *
  * Samples are tens of microseconds: on a machine with other work, samples of the papers' quarter second all contain
  * preemptions (measured: 60 ms samples read 1.7 GHz on a core at 3.49 GHz, the best of twenty included).
  *
@@ -53,6 +56,24 @@ static double unit_of(const struct xr_reading *r, bool *folded)
 	double add = r[ADD].ns;
 	*folded = r[XOR_ADD].status == XR_READ_OK && add < 0.9 * r[XOR_ADD].ns / 2;
 	return *folded ? r[XOR_ADD].ns / 2 : add;
+}
+
+/* Whoever uses the core's other thread slows a chain that wants to start an addition every cycle, and hardly one of
+ * multiplications: a multiplication that seems to take 2.7 additions takes 3 cycles. Believed when another chain then
+ * takes a whole number too. */
+static double unslowed(const struct xr_reading *r, double unit, bool *slowed)
+{
+	double ratio = r[MUL].ns / unit, cycle = r[MUL].ns / ceil(ratio - near_integer);
+	*slowed = false;
+	if (r[MUL].status != XR_READ_OK || r[MUL].look.calls > 0 || ratio > 12 || fabs(ratio - round(ratio)) <= near_integer ||
+	    cycle < 0.75 * unit)
+		return unit;
+	for (enum chain x = LOAD; x <= FMUL; x++) {
+		double m = r[x].ns / cycle;
+		if (r[x].status == XR_READ_OK && m < 12 && fabs(m - round(m)) <= near_integer)
+			*slowed = true;
+	}
+	return *slowed ? cycle : unit;
 }
 
 struct verdict {
@@ -111,19 +132,23 @@ static int run(struct xr_run *run)
 		xr_fact_none(d, "cpu.frequency", XR_FAILED, "the chain of additions could not be timed: %s", r[ADD].reason);
 		return 0;
 	}
-	double unit = unit_of(r, &folded);
+	bool slowed;
+	double unit = unslowed(r, unit_of(r, &folded), &slowed);
 	struct verdict v = compare(r, unit);
 	/* a shift that takes two additions is what tells such a core from one whose other operations all happen to be even */
 	bool double_pumped = v.even >= 4 && !v.odd && r[SHIFT].status == XR_READ_OK && r[SHIFT].ns > 1.8 * unit;
 	double cycle_ns = double_pumped ? 2 * unit : unit;
 	double reference = r[ADD].cycles > 0 ? r[ADD].ns / r[ADD].cycles / cycle_ns : 1;
-	xr_run_cycle(run, fabs(reference - 1) < 0.03 ? 1 : reference); /* the reference is the same chain */
+	xr_run_cycle(run, fabs(reference - 1) < 0.03 ? 1 : reference); /* the reference means to be one addition */
 
-	struct xr_fact *fact = xr_fact_number(d, "cpu.frequency", 1e9 / cycle_ns, "Hz", confidence(&v, double_pumped, r[ADD].spread),
+	double sure = confidence(&v, double_pumped, r[ADD].spread);
+	struct xr_fact *fact = xr_fact_number(d, "cpu.frequency", 1e9 / cycle_ns, "Hz", slowed ? fmin(sure, 0.85) : sure,
 	                                      folded ? "xor and add chain" : "add chain");
 	if (v.odd + v.even == 0 && v.off)
 		xr_fact_doubt(fact, "no other chain takes a whole number of additions; %s takes %.2f", names[v.worst],
 		              r[v.worst].ns / unit);
+	else if (slowed)
+		xr_fact_note(fact, "additions take %.2f cycles: something shares the core", r[ADD].ns / cycle_ns);
 	else if (double_pumped)
 		xr_fact_note(fact, "all other chains take an even number of additions: they seem to run at twice the clock");
 	else if (v.off)

@@ -28,6 +28,7 @@ struct host {
 	const char *resident_program;
 	double sample_ns;          /* asked for by the user; 0: from the clock */
 	double cost_ns, granule_ns;
+	int reference_adds;        /* what the first agent found: the others must mean the same */
 
 	/* the batch */
 	const struct xr_spec *specs;
@@ -53,7 +54,7 @@ static double patience(const struct host *h, double seconds)
 
 static int start_agent(struct host *h, struct xr_proc *proc, const char *program, struct xr_error *err)
 {
-	char cpu[16], memory[32];
+	char cpu[16], memory[32], adds[16];
 	const char *argv[64];
 	size_t n = 0;
 	char **words = h->runner ? xr_words_split(h->runner) : NULL;
@@ -64,6 +65,8 @@ static int start_agent(struct host *h, struct xr_proc *proc, const char *program
 	argv[n++] = program;
 	argv[n++] = cpu;
 	argv[n++] = memory;
+	snprintf(adds, sizeof adds, "%d", h->reference_adds);
+	argv[n++] = adds;
 	argv[n] = NULL;
 	int status = xr_proc_start(proc, argv, err);
 	free(words);
@@ -74,7 +77,7 @@ static int greet(struct host *h, struct xr_proc *proc, struct xr_error *err)
 {
 	const char *line;
 	if (!xr_proc_send(proc, "hello\n", 6) && xr_proc_line(proc, patience(h, 10), &line) == 1 &&
-	    sscanf(line, "hello 1 %lf %lf", &h->cost_ns, &h->granule_ns) == 2)
+	    sscanf(line, "hello 1 %lf %lf %d", &h->cost_ns, &h->granule_ns, &h->reference_adds) == 3)
 		return 0;
 	struct xr_strbuf how = {0};
 	xr_proc_stop(proc, &how);
