@@ -331,10 +331,12 @@ static void *follow(void *at, size_t n)
 	void *p = at;
 
 	for (; n >= 16; n -= 16) {
+		/* clang-format off */
 		p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p;
 		p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p;
 		p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p;
 		p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p;
+		/* clang-format on */
 	}
 	for (; n > 0; n--)
 		p = *(void *volatile *)p;
@@ -372,22 +374,17 @@ FOLLOW_MANY(14)
 
 static void follow_many(void **at, unsigned k, size_t n)
 {
-	switch (k) {
-	case 2: follow_2(at, n); return;
-	case 3: follow_3(at, n); return;
-	case 4: follow_4(at, n); return;
-	case 5: follow_5(at, n); return;
-	case 6: follow_6(at, n); return;
-	case 7: follow_7(at, n); return;
-	case 8: follow_8(at, n); return;
-	case 10: follow_10(at, n); return;
-	case 12: follow_12(at, n); return;
-	case 14: follow_14(at, n); return;
-	default:
-		for (; n > 0; n--)
-			for (unsigned j = 0; j < k; j++)
-				at[j] = *(void *volatile *)at[j];
+	static void (*const known[])(void **at, size_t n) = {
+		[2] = follow_2, [3] = follow_3, [4] = follow_4,   [5] = follow_5,   [6] = follow_6,
+		[7] = follow_7, [8] = follow_8, [10] = follow_10, [12] = follow_12, [14] = follow_14,
+	};
+	if (k < sizeof known / sizeof *known && known[k]) {
+		known[k](at, n);
+		return;
 	}
+	for (; n > 0; n--)
+		for (unsigned j = 0; j < k; j++)
+			at[j] = *(void *volatile *)at[j];
 }
 
 /* One stretch [from, to) of a phase's table. `after`: a value read before, on which the first address is to depend;
