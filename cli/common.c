@@ -188,7 +188,8 @@ struct xr_description *cli_measure(const struct settings *s, const char *const *
 	double start_s = now_s();
 	plan.select = select;
 	plan.n_select = n_select;
-	if (!xr_plan_check(&plan, &err) && !(s->json && cli_can_write(s->json, &err)) && (session = cli_open(s, &err))) {
+	if (!xr_plan_check(&plan, &err) && !(s->json && cli_can_write(s->json, &err)) &&
+	    (session = cli_open(s, &err))) {
 		if (plan.budget_s > 0) /* opening is part of what a person waits for */
 			plan.budget_s = fmax(plan.budget_s - (now_s() - start_s), 1e-9);
 		d = xr_session_measure(session, &plan, outcome, &err);

@@ -18,7 +18,8 @@ static void catch_interrupts(void)
 	struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)};
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
-	signal(SIGPIPE, SIG_IGN); /* a reader who has seen enough must not end the run: what was found is still to be written */
+	signal(SIGPIPE,
+	       SIG_IGN); /* a reader who has seen enough must not end the run: what was found is still to be written */
 }
 
 int main(int argc, char **argv)

@@ -13,9 +13,9 @@
 #endif
 
 enum {
-	ALIGN_MIN = 16,       /* of buffers elsewhere: no line is smaller */
-	PAGE_MIN = 4096,      /* no page is smaller */
-	ALIGNMENT = 2 << 20,  /* of buffers, where there is virtual memory */
+	ALIGN_MIN = 16,      /* of buffers elsewhere: no line is smaller */
+	PAGE_MIN = 4096,     /* no page is smaller */
+	ALIGNMENT = 2 << 20, /* of buffers, where there is virtual memory */
 };
 
 static struct {

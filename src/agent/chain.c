@@ -19,8 +19,8 @@ static const char *const access_names[] = {"read", "write", "touch", NULL};
 static const char *const backing_names[] = {"small", "huge", "shuffled", "any", NULL};
 
 enum {
-	UNIT = 4,              /* tables count in these bytes, so that 32 bits reach 16 GiB */
-	LINE_MIN = 16,         /* no line is smaller: words of the same 16 bytes are equivalent */
+	UNIT = 4,      /* tables count in these bytes, so that 32 bits reach 16 GiB */
+	LINE_MIN = 16, /* no line is smaller: words of the same 16 bytes are equivalent */
 	PHASES_MAX = 6,
 	CURSORS_MAX = 64,
 };
@@ -30,8 +30,8 @@ struct phase {
 	unsigned passes;
 	int timed, from_table;
 	size_t n;
-	uint32_t *unit;    /* addresses in units from the start of the buffer, in order of the walk; slot applied */
-	unsigned same_as;  /* earlier phase with the same ring, or itself */
+	uint32_t *unit;   /* addresses in units from the start of the buffer, in order of the walk; slot applied */
+	unsigned same_as; /* earlier phase with the same ring, or itself */
 };
 
 struct xr_agent_chain {
@@ -173,7 +173,8 @@ static int slot_is_free(const struct words_taken *t, const struct phase *p, unsi
 	for (size_t i = 0; i < p->n; i++) {
 		size_t word = word_of(p->unit[i], slot);
 
-		if (word / 8 >= t->bytes || is_set(t->by_link, word) || (p->access == READ && is_set(t->by_store, word)))
+		if (word / 8 >= t->bytes || is_set(t->by_link, word) ||
+		    (p->access == READ && is_set(t->by_store, word)))
 			return 0;
 	}
 	return 1;
@@ -344,15 +345,15 @@ static void *follow(void *at, size_t n)
 }
 
 /* Several cursors: in registers as long as there are enough of them, which is the compiler's business. */
-#define FOLLOW_MANY(k)                                                                                                \
-	static void follow_##k(void **at, size_t n)                                                                   \
-	{                                                                                                             \
-		void *p[k];                                                                                           \
-		memcpy(p, at, sizeof p);                                                                              \
-		for (; n > 0; n--)                                                                                    \
-			for (int j = 0; j < (k); j++)                                                                 \
-				p[j] = *(void *volatile *)p[j];                                                       \
-		memcpy(at, p, sizeof p);                                                                              \
+#define FOLLOW_MANY(k)                                                                                                 \
+	static void follow_##k(void **at, size_t n)                                                                    \
+	{                                                                                                              \
+		void *p[k];                                                                                            \
+		memcpy(p, at, sizeof p);                                                                               \
+		for (; n > 0; n--)                                                                                     \
+			for (int j = 0; j < (k); j++)                                                                  \
+				p[j] = *(void *volatile *)p[j];                                                        \
+		memcpy(at, p, sizeof p);                                                                               \
 	}
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options

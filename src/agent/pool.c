@@ -34,8 +34,8 @@ struct worker {
 	struct xr_team_pool *pool;
 	pthread_cond_t wake;
 	int cpu;
-	struct xr_job *job;      /* NULL: asleep */
-	bool ready;              /* the job may begin */
+	struct xr_job *job; /* NULL: asleep */
+	bool ready;         /* the job may begin */
 	bool quit;
 };
 
@@ -49,7 +49,7 @@ struct xr_team_pool {
 	int n_workers;
 	size_t mask_bytes;
 #ifdef __linux__
-	cpu_set_t *allowed;      /* where threads may run when nobody pins them */
+	cpu_set_t *allowed; /* where threads may run when nobody pins them */
 #endif
 };
 

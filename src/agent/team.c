@@ -115,7 +115,7 @@ bool xr_team_stopped(const struct xr_agent_team *team)
 /* ---- making and running --------------------------------------------------------------------------------------- */
 
 static const struct {
-	role_fn *role;      /* NULL: xr_round_wall */
+	role_fn *role; /* NULL: xr_round_wall */
 	int members_min;
 	bool needs_work;
 } kinds[N_KINDS] = {

@@ -23,7 +23,8 @@ static void keep_the_worse(struct xr_fact *fact, double before)
 	double after = json_is_boolean(fact->value) ? json_is_true(fact->value) : json_number_value(fact->value);
 	if (json_is_boolean(fact->value)) {
 		if (before != after)
-			xr_fact_note(fact, "%s the run, not %s it", before > 0 ? "before" : "after", before > 0 ? "after" : "before");
+			xr_fact_note(fact, "%s the run, not %s it", before > 0 ? "before" : "after",
+			             before > 0 ? "after" : "before");
 		if (before > after) {
 			json_decref(fact->value);
 			fact->value = json_true();
@@ -40,7 +41,8 @@ static void keep_the_worse(struct xr_fact *fact, double before)
 static void fold(struct xr_run *run)
 {
 	struct xr_description *d = run->description;
-	double lost = xr_description_number(d, "noise.lost", 0), neighbour = xr_description_number(d, "noise.neighbour", 0);
+	double lost = xr_description_number(d, "noise.lost", 0),
+	       neighbour = xr_description_number(d, "noise.neighbour", 0);
 	double left = 1 - weight_lost * (lost < 1 ? lost : 1) - weight_neighbour * neighbour;
 	for (size_t i = 0; i < xr_description_count(d); i++) {
 		struct xr_fact *fact = xr_description_edit(d, xr_description_at(d, i)->id);

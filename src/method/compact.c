@@ -4,10 +4,10 @@
 #include <math.h>
 
 enum {
-	FIRST_ORDERS = 2,   /* asked of every set */
-	MORE_ORDERS = 2,    /* asked again while the vote is open */
+	FIRST_ORDERS = 2, /* asked of every set */
+	MORE_ORDERS = 2,  /* asked again while the vote is open */
 	MOST_ORDERS = 15,
-	FAN = 6,            /* sets asked about at once while searching */
+	FAN = 6, /* sets asked about at once while searching */
 };
 /* What a vote says: log of how much more often compact sets than others are fast, or slow. A compact set is fast in few
  * orders only on a machine with much going on, or where replacement does not find the way that is free. */
@@ -22,7 +22,8 @@ struct ballot {
 };
 
 /* A set and its twin, to be read side by side in the same orders. */
-static void pair_up(struct xr_compact *c, const struct xr_places *set, const struct xr_places *other, struct xr_spec *pair)
+static void pair_up(struct xr_compact *c, const struct xr_places *set, const struct xr_places *other,
+                    struct xr_spec *pair)
 {
 	struct xr_arena *arena = xr_run_arena(c->run);
 	struct xr_buffer beside = c->buffer;
@@ -97,7 +98,8 @@ int xr_are_compact(struct xr_compact *c, const struct xr_places *set, const stru
 		size_t k = 0;
 
 		for (size_t i = 0; i < n; i++)
-			for (int o = 0; o < orders && is_open(c, &ballot[i]) && ballot[i].orders + o < MOST_ORDERS; o++) {
+			for (int o = 0; o < orders && is_open(c, &ballot[i]) && ballot[i].orders + o < MOST_ORDERS;
+			     o++) {
 				draw(c, &model[2 * i], &spec[2 * k]);
 				of[k++] = i;
 			}

@@ -31,7 +31,8 @@ static struct xr_spec stream(enum xr_op op, enum xr_type type, int n, enum xr_fl
 	return spec;
 }
 
-int xr_opcost_make(struct xr_spec *spec, enum xr_op op, enum xr_type type, enum xr_flavour flavour, enum xr_values values)
+int xr_opcost_make(struct xr_spec *spec, enum xr_op op, enum xr_type type, enum xr_flavour flavour,
+                   enum xr_values values)
 {
 	int n = 0;
 	spec[n] = stream(op, type, 1, flavour, values);
@@ -124,8 +125,8 @@ static void judge(struct xr_run *run, const struct xr_opcost *cost, const struct
 
 static const char *id_of(struct xr_run *run, const struct xr_opcost *cost, const char *what, const char *suffix)
 {
-	return xr_arena_printf(xr_run_arena(run), "op.%s.%s.%s%s", xr_ops[cost->op].name, xr_types[cost->type].name, what,
-	                       suffix);
+	return xr_arena_printf(xr_run_arena(run), "op.%s.%s.%s%s", xr_ops[cost->op].name, xr_types[cost->type].name,
+	                       what, suffix);
 }
 
 void xr_opcost_put(struct xr_run *run, const struct xr_opcost *cost, const char *suffix)
@@ -141,19 +142,17 @@ void xr_opcost_put(struct xr_run *run, const struct xr_opcost *cost, const char 
 	double c1 = confidence(cost->alone), c2 = confidence(cost->best);
 	id = id_of(run, cost, "latency", suffix);
 	double latency = xr_snap_integer(cost->latency, 0.05);
-	judge(run, cost, cost->alone,
-	      xr_fact_number(d, id, round(latency * 1000) / 1000, "cycles", c1, chain));
+	judge(run, cost, cost->alone, xr_fact_number(d, id, round(latency * 1000) / 1000, "cycles", c1, chain));
 	id = id_of(run, cost, "throughput", suffix);
-	struct xr_fact *fact =
-		xr_fact_number(d, id, round(cost->throughput * 1000) / 1000, "cycles", c2, streams);
+	struct xr_fact *fact = xr_fact_number(d, id, round(cost->throughput * 1000) / 1000, "cycles", c2, streams);
 	judge(run, cost, cost->best, fact);
 	if (!strcmp(suffix, "_max")) /* a range: two more ids, no third count in flight */
 		return;
 	id = id_of(run, cost, "in_flight", suffix);
 	double ratio = cost->latency / cost->throughput;
 	judge(run, cost, cost->best,
-	      xr_fact_count(d, id, ratio < 1 ? 1 : llround(ratio), "count", fmin(c1, c2) * (fabs(ratio - round(ratio)) < 0.35 ? 1 : 0.8),
-	                    "latency over throughput"));
+	      xr_fact_count(d, id, ratio < 1 ? 1 : llround(ratio), "count",
+	                    fmin(c1, c2) * (fabs(ratio - round(ratio)) < 0.35 ? 1 : 0.8), "latency over throughput"));
 }
 
 void xr_opcost_put_none(struct xr_run *run, const struct xr_opcost *cost, const char *suffix, enum xr_status status,

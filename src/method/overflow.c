@@ -13,9 +13,9 @@ enum { POLICIES = 3, VISITS = 8000, SETTLE = 6, HARD_TO_TELL = 32 };
 struct ring {
 	enum xr_overflow policy;
 	unsigned ways, head;
-	unsigned *next, *prev;  /* of slots */
-	unsigned *line;         /* in a slot */
-	unsigned *slot;         /* of a line; `ways`: not there */
+	unsigned *next, *prev; /* of slots */
+	unsigned *line;        /* in a slot */
+	unsigned *slot;        /* of a line; `ways`: not there */
 	struct xr_rng rng;
 };
 
@@ -57,8 +57,13 @@ double xr_overflow_share(struct xr_arena *arena, enum xr_overflow policy, unsign
 	unsigned *memory = xr_arena_array(arena, unsigned, 3 * (size_t)ways + 2 * (size_t)n);
 	unsigned *order = memory + 3 * (size_t)ways + n;
 	struct ring r = {
-		.policy = policy, .ways = ways, .next = memory, .prev = memory + ways, .line = memory + 2 * (size_t)ways,
-		.slot = memory + 3 * (size_t)ways, .rng = {.state = n * UINT64_C(4096) + ways},
+		.policy = policy,
+		.ways = ways,
+		.next = memory,
+		.prev = memory + ways,
+		.line = memory + 2 * (size_t)ways,
+		.slot = memory + 3 * (size_t)ways,
+		.rng = {.state = n * UINT64_C(4096) + ways},
 	};
 	for (unsigned s = 0; s < ways; s++) {
 		r.next[s] = (s + 1) % ways;
@@ -112,8 +117,8 @@ static bool weigh(double *const *share, const double *excess, size_t points, uns
 }
 
 /* Real policies lie between the three: the best mixture, its penalty and its misfit. */
-static double misfit_of(struct xr_arena *arena, unsigned ways, const unsigned *n, const double *excess, size_t points, double *const *share,
-                        double *penalty)
+static double misfit_of(struct xr_arena *arena, unsigned ways, const unsigned *n, const double *excess, size_t points,
+                        double *const *share, double *penalty)
 {
 	double best = INFINITY, weight[POLICIES];
 	for (int policy = 0; policy < POLICIES; policy++)
@@ -124,7 +129,8 @@ static double misfit_of(struct xr_arena *arena, unsigned ways, const unsigned *n
 			continue;
 		double sum = 0, full = weight[0] + weight[1] + weight[2];
 		for (size_t i = 0; i < points; i++)
-			sum += fabs(excess[i] - weight[0] * share[0][i] - weight[1] * share[1][i] - weight[2] * share[2][i]);
+			sum += fabs(excess[i] - weight[0] * share[0][i] - weight[1] * share[1][i] -
+			            weight[2] * share[2][i]);
 		double here = full > 0 ? sum / (double)points / full : INFINITY;
 		if (here < best) {
 			best = here;

@@ -12,8 +12,8 @@ static const struct xr_spec *own_work(struct xr_arena *arena, const struct xr_sp
 	return own;
 }
 
-struct xr_spec xr_spec_team(struct xr_arena *arena, enum xr_team_kind kind, const int *cpu, const int *place, unsigned n,
-                            const struct xr_spec *first, const struct xr_spec *others)
+struct xr_spec xr_spec_team(struct xr_arena *arena, enum xr_team_kind kind, const int *cpu, const int *place,
+                            unsigned n, const struct xr_spec *first, const struct xr_spec *others)
 {
 	struct xr_spec spec;
 	memset(&spec, 0, sizeof spec);

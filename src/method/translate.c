@@ -52,7 +52,8 @@ static int cost_of_some(const struct xr_translate *t, const size_t *n, size_t k,
 int xr_translate_cost(const struct xr_translate *t, const size_t *n, size_t k, double *cycles, double *raw)
 {
 	for (size_t done = 0; done < k; done += BATCH)
-		if (cost_of_some(t, n + done, k - done < BATCH ? k - done : BATCH, cycles + done, raw ? raw + done : NULL) != 0)
+		if (cost_of_some(t, n + done, k - done < BATCH ? k - done : BATCH, cycles + done,
+		                 raw ? raw + done : NULL) != 0)
 			return -1;
 	return 0;
 }

@@ -22,7 +22,7 @@
 #include <string.h>
 
 enum {
-	BUFFER = 10,            /* id */
+	BUFFER = 10, /* id */
 	STRIDE_FIRST = 1024,
 	STRIDE_MIN = 8,
 	ORDERS_OF_CURVE = 3,
@@ -33,13 +33,13 @@ static const uint64_t room_wanted = UINT64_C(16) << 20;
 struct l1 {
 	struct xr_run *run;
 	struct xr_compact compact;
-	uint64_t room;          /* bytes of the buffer */
-	size_t n_way;           /* n(T) */
-	uint64_t way;           /* T */
+	uint64_t room; /* bytes of the buffer */
+	size_t n_way;  /* n(T) */
+	uint64_t way;  /* T */
 	size_t ways;
-	double hit;             /* cycles */
+	double hit; /* cycles */
 	bool confirmed;
-	const char *doubt;      /* NULL: none */
+	const char *doubt; /* NULL: none */
 };
 
 static uint64_t power_of_two_below(uint64_t x)
@@ -82,7 +82,8 @@ static int length_for(struct l1 *l1, uint64_t stride, size_t limit, size_t *n)
 		*n = limit + 1;
 		return 0;
 	}
-	return xr_first_not_compact(&l1->compact, make_strided, &(struct strided){xr_run_arena(l1->run), stride}, 2, limit, n);
+	return xr_first_not_compact(&l1->compact, make_strided, &(struct strided){xr_run_arena(l1->run), stride}, 2,
+	                            limit, n);
 }
 
 /* Follows n(S) to the way T. Found: n_way and way are set; else way stays 0. */
@@ -161,12 +162,14 @@ static int confirm_capacity(struct l1 *l1)
 	if (capacity * 3 / 2 > l1->room || capacity / stride < 4)
 		return 0;
 	for (size_t i = 0; i < 2; i++)
-		set[i] = xr_places_stride(xr_run_arena(l1->run), 0, stride, (size_t)(capacity / stride * (i ? 6 : 3) / 4));
+		set[i] = xr_places_stride(xr_run_arena(l1->run), 0, stride,
+		                          (size_t)(capacity / stride * (i ? 6 : 3) / 4));
 	if (xr_are_compact(&l1->compact, set, NULL, 2, answer) != 0)
 		return -1;
 	if (answer[0].verdict == XR_NO || answer[1].verdict == XR_YES)
-		l1->doubt = "sets of the same size conflict or not depending on where they are: perhaps a way larger than a page, "
-		            "indexed by physical addresses";
+		l1->doubt =
+			"sets of the same size conflict or not depending on where they are: perhaps a way larger than a page, "
+			"indexed by physical addresses";
 	return 0;
 }
 
@@ -213,7 +216,8 @@ static int put_curve(struct l1 *l1, const char *id)
 		for (size_t o = 0; o < ORDERS_OF_CURVE; o++) {
 			struct xr_places set = xr_places_stride(arena, 0, l1->way, (i + 1) * step);
 
-			spec[i * ORDERS_OF_CURVE + o] = xr_places_cycle(arena, &set, l1->compact.buffer, 1 + i + o * 1000);
+			spec[i * ORDERS_OF_CURVE + o] =
+				xr_places_cycle(arena, &set, l1->compact.buffer, 1 + i + o * 1000);
 		}
 	if (xr_run_time_with(l1->run, &effort, spec, n * ORDERS_OF_CURVE, reading) != 0)
 		return -1;
@@ -225,7 +229,8 @@ static int put_curve(struct l1 *l1, const char *id)
 		x[i] = (double)((i + 1) * step);
 		y[i] = xr_median(cycles, ORDERS_OF_CURVE);
 	}
-	xr_series_put(xr_run_description(l1->run), id, "addresses one way apart", "", x, "time per access", "cycles", y, n);
+	xr_series_put(xr_run_description(l1->run), id, "addresses one way apart", "", x, "time per access", "cycles", y,
+	              n);
 	return 0;
 }
 
@@ -267,12 +272,15 @@ static void put_geometry(struct l1 *l1, uint64_t line)
 
 	if (line == 0 && l1->way == STRIDE_MIN)
 		line = l1->way;
-	fact[0] = xr_fact_count(d, "cache.l1d.capacity", (long long)(l1->way * l1->ways), "bytes", sure, "compact sets");
+	fact[0] =
+		xr_fact_count(d, "cache.l1d.capacity", (long long)(l1->way * l1->ways), "bytes", sure, "compact sets");
 	fact[1] = xr_fact_count(d, "cache.l1d.ways", (long long)l1->ways, "", sure, "compact sets");
 	if (line)
-		fact[2] = xr_fact_count(d, "cache.l1d.line", (long long)line, "bytes", sure, "two compact sets side by side");
+		fact[2] = xr_fact_count(d, "cache.l1d.line", (long long)line, "bytes", sure,
+		                        "two compact sets side by side");
 	else
-		fact[2] = xr_fact_none(d, "cache.l1d.line", XR_UNRELIABLE, "votes for neighbouring distances contradict each other");
+		fact[2] = xr_fact_none(d, "cache.l1d.line", XR_UNRELIABLE,
+		                       "votes for neighbouring distances contradict each other");
 	for (size_t i = 0; i < 3; i++) {
 		xr_fact_add_series(fact[i], series);
 		if (l1->doubt)
@@ -296,7 +304,8 @@ static int run(struct xr_run *run)
 	if (find_way(&l1) != 0)
 		return -1;
 	if (l1.way == 0) {
-		put_none(&l1, XR_UNSUPPORTED, "no data cache: every set of addresses within %.0f KiB takes the same time");
+		put_none(&l1, XR_UNSUPPORTED,
+		         "no data cache: every set of addresses within %.0f KiB takes the same time");
 		return 0;
 	}
 	xr_run_progress(run, 0.6, "ways");
@@ -309,7 +318,8 @@ static int run(struct xr_run *run)
 	return 0;
 }
 
-static const char *const finds[] = {"cache.l1d.capacity", "cache.l1d.ways", "cache.l1d.line", "cache.l1d.latency", NULL};
+static const char *const finds[] = {"cache.l1d.capacity", "cache.l1d.ways", "cache.l1d.line", "cache.l1d.latency",
+                                    NULL};
 static const char *const needs[] = {"frequency", NULL};
 
 const struct xr_micro xr_micro_cache_l1d = {

@@ -31,23 +31,23 @@
 
 enum { MATRIX_MAX = 64, BOTH_WAYS_MAX = 24, BATCH = 48, LEVELS_MAX = 8, ONE_LINE = 0 };
 
-static const double gap = 0.15;        /* of distances that tell groups apart */
-static const double odd = 1.5;         /* a pair this much above the median is read once more */
+static const double gap = 0.15; /* of distances that tell groups apart */
+static const double odd = 1.5;  /* a pair this much above the median is read once more */
 
 /* One refinement: all CPUs by the group they were in after blocks of this size. */
 struct level {
-	uint64_t bytes;          /* ONE_LINE: single lines */
+	uint64_t bytes; /* ONE_LINE: single lines */
 	int *group;
 	int n_groups;
 };
 
 struct comm {
 	struct xr_run *run;
-	const int *cpu;          /* ids by index; everything below works with indices */
+	const int *cpu; /* ids by index; everything below works with indices */
 	int n;
-	int *speaker;            /* by CPU: the CPU that speaks for its core when blocks are handed over */
+	int *speaker; /* by CPU: the CPU that speaks for its core when blocks are handed over */
 	int n_speakers;
-	const json_t *cores;     /* set on large machines: cpu[] has one CPU per core, this all of each */
+	const json_t *cores; /* set on large machines: cpu[] has one CPU per core, this all of each */
 	struct level level[LEVELS_MAX];
 	int n_levels;
 	double *latency, *bandwidth; /* n x n, ns and bytes per second; NULL beyond MATRIX_MAX */
@@ -57,7 +57,7 @@ struct comm {
 
 struct pair {
 	int from, to;
-	double ns;      /* one line one way, or 64 bytes moved; 0: could not be read */
+	double ns; /* one line one way, or 64 bytes moved; 0: could not be read */
 };
 
 static int read_pairs(struct comm *c, struct pair *pair, int n, uint64_t bytes)
@@ -98,7 +98,8 @@ static int read_odd_again(struct comm *c, struct pair *pair, int n, uint64_t byt
 		return -1;
 	for (int i = 0, k = 0; i < n; i++)
 		if (k < n_again && pair[i].from == again[k].from && pair[i].to == again[k].to) {
-			if (again[k].ns > 0 && (pair[i].ns <= 0 || again[k].ns < pair[i].ns || pair[i].ns < middle / odd))
+			if (again[k].ns > 0 &&
+			    (pair[i].ns <= 0 || again[k].ns < pair[i].ns || pair[i].ns < middle / odd))
 				pair[i].ns = again[k].ns;
 			k++;
 		}
@@ -222,7 +223,8 @@ static bool split_by_matrix(struct comm *c, const int *before, int n_before, int
 				member[k++] = i;
 		for (int i = 0; i < k; i++)
 			for (int j = 0; j < k; j++) {
-				double there = c->latency[member[i] * c->n + member[j]], back = c->latency[member[j] * c->n + member[i]];
+				double there = c->latency[member[i] * c->n + member[j]],
+				       back = c->latency[member[j] * c->n + member[i]];
 				distance[i * k + j] = fmin(there, back) > 0 ? fmin(there, back) : INFINITY;
 			}
 		int found = xr_cliques(distance, k, gap, label, &below, &above);
@@ -348,7 +350,8 @@ static json_t *tree(const struct comm *c, int level, int group)
 		if (below->bytes == ONE_LINE)
 			json_object_set_new(node, "split_by", json_string("latency"));
 		else
-			json_object_set_new(node, "split_by", json_sprintf("blocks of %lld bytes", (long long)below->bytes));
+			json_object_set_new(node, "split_by",
+			                    json_sprintf("blocks of %lld bytes", (long long)below->bytes));
 		json_object_set_new(node, "children", json_incref(children));
 	}
 	json_decref(children);
@@ -388,7 +391,8 @@ static double asymmetry(const struct comm *c, const double *value)
 static void put_matrix(struct comm *c, const char *id, const double *value, const char *unit, const char *method)
 {
 	double skew = asymmetry(c, value);
-	struct xr_fact *fact = xr_fact_put(xr_run_description(c->run), id, matrix(c, value), unit, skew < 0.1 ? 0.95 : 0.7, method);
+	struct xr_fact *fact =
+		xr_fact_put(xr_run_description(c->run), id, matrix(c, value), unit, skew < 0.1 ? 0.95 : 0.7, method);
 	if (skew > 0.25)
 		xr_fact_doubt(fact, "there and back differ by %.0f %% in the middle", 100 * skew);
 	else if (skew > 0.1)
@@ -424,7 +428,8 @@ static int put_leaf_matrix(struct comm *c, const char *id, uint64_t bytes, const
 		json_t *row = json_array(), *cpus = json_array();
 		for (int b = 0; b < g; b++) {
 			double ns = pair[a * g + b].from != pair[a * g + b].to ? asked[next++].ns : 0;
-			json_array_append_new(row, ns > 0 ? json_real(bytes == ONE_LINE ? ns : 64e9 / ns) : json_null());
+			json_array_append_new(row,
+			                      ns > 0 ? json_real(bytes == ONE_LINE ? ns : 64e9 / ns) : json_null());
 		}
 		for (int i = 0; i < c->n; i++)
 			if (leaf->group[i] == a)
@@ -432,8 +437,8 @@ static int put_leaf_matrix(struct comm *c, const char *id, uint64_t bytes, const
 		json_array_append_new(groups, cpus);
 		json_array_append_new(rows, row);
 	}
-	struct xr_fact *fact = xr_fact_put(xr_run_description(c->run), id, json_pack("{s:o, s:o}", "groups", groups, "rows", rows),
-	                                   unit, 0.9, method);
+	struct xr_fact *fact = xr_fact_put(xr_run_description(c->run), id,
+	                                   json_pack("{s:o, s:o}", "groups", groups, "rows", rows), unit, 0.9, method);
 	xr_fact_note(fact, "between groups of the tree: there are too many CPUs for all pairs");
 	return 0;
 }
@@ -486,7 +491,8 @@ static void put_nodes(struct comm *c)
 /* Block sizes from beyond the last cache to below the first, from the cache facts where there are any. */
 static int block_sizes(struct xr_run *run, uint64_t *bytes)
 {
-	static const char *const levels[] = {"cache.l4.capacity", "cache.l3.capacity", "cache.l2.capacity", "cache.l1d.capacity"};
+	static const char *const levels[] = {"cache.l4.capacity", "cache.l3.capacity", "cache.l2.capacity",
+	                                     "cache.l1d.capacity"};
 	double largest = 0;
 	int n = 1;
 	for (int i = 0; i < 4; i++) {
@@ -546,7 +552,9 @@ static int measure(struct comm *c)
 		return 0;
 	}
 	return put_leaf_matrix(c, "comm.latency", ONE_LINE, "ns", "ping-pong on a line") ||
-	       put_leaf_matrix(c, "comm.bandwidth", middle, "B/s", method) ? -1 : 0;
+	                       put_leaf_matrix(c, "comm.bandwidth", middle, "B/s", method)
+	               ? -1
+	               : 0;
 }
 
 /* On a large machine one CPU per core speaks for its siblings, when those are known for sure. */
@@ -573,14 +581,15 @@ static void choose_speakers(struct comm *c)
 	for (int i = 0; i < c->n; i++)
 		c->speaker[i] = i;
 	if (fact && fact->status == XR_OK && !c->cores)
-		json_array_foreach(fact->value, group, cpus) {
+		json_array_foreach(fact->value, group, cpus)
+		{
 			int first = -1;
-			json_array_foreach(cpus, member, id)
-				for (int i = 0; i < c->n; i++)
-					if (c->cpu[i] == (int)json_integer_value(id)) {
-						first = first < 0 ? i : first;
-						c->speaker[i] = first;
-					}
+			json_array_foreach(cpus, member, id) for (int i = 0; i < c->n;
+			                                          i++) if (c->cpu[i] == (int)json_integer_value(id))
+			{
+				first = first < 0 ? i : first;
+				c->speaker[i] = first;
+			}
 		}
 	for (int i = 0; i < c->n; i++)
 		c->n_speakers += c->speaker[i] == i;
@@ -593,7 +602,8 @@ static int run_comm(struct xr_run *run)
 	struct comm c = {.run = run, .cpu = info->cpu_ids, .n = info->n_cpus};
 	const char *why_not = cannot(info);
 	if (why_not) {
-		static const char *const ids[] = {"comm.latency", "comm.bandwidth", "topology.tree", "topology.numa_nodes"};
+		static const char *const ids[] = {"comm.latency", "comm.bandwidth", "topology.tree",
+		                                  "topology.numa_nodes"};
 		for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
 			xr_fact_none(d, ids[i], XR_UNSUPPORTED, "%s", why_not);
 		return 0;

@@ -28,15 +28,15 @@
 
 enum { WALK_ID = 7900, WALK_BYTES = 4096, ASKED_MAX = 64, VICTIMS = 4, CHAINS = 4 };
 
-static const double jump = 1.25;      /* y above the flat part by this much: somebody waits */
-static const double lost_much = 0.10; /* share of time taken by others that makes the answer doubtful */
+static const double jump = 1.25;       /* y above the flat part by this much: somebody waits */
+static const double lost_much = 0.10;  /* share of time taken by others that makes the answer doubtful */
 static const double units_taken = 1.5; /* slowdown of pinned threads that the wall clock could not have missed */
 
 struct contexts {
 	struct xr_run *run;
 	struct xr_spec work;
 	double window_ns;
-	double lost;        /* worst share of a lone thread's time that others took */
+	double lost;                       /* worst share of a lone thread's time that others took */
 	double m[ASKED_MAX], y[ASKED_MAX]; /* everything asked, for the series */
 	size_t n_asked;
 };
@@ -136,7 +136,7 @@ static int ask_hardware(struct contexts *c, double *slowdown)
 	*slowdown = 0;
 	if (!info->can_pin || n < 2)
 		return 0;
-	for (int v = 0; v < n && k < 2 * VICTIMS; v += n > VICTIMS ? n / VICTIMS : 1) {
+	for (int v = 0; v < n && k<2 * VICTIMS; v += n> VICTIMS ? n / VICTIMS : 1) {
 		int *cpu = xr_arena_array(arena, int, n), *place = xr_arena_array(arena, int, n);
 		for (int i = 0; i < n; i++) {
 			place[i] = (v + i) % n;
@@ -172,8 +172,11 @@ static const char *doubt(const struct contexts *c, int found, bool confirmed, do
 	if (info->cpu_quota > 0 && info->cpu_quota < info->n_cpus)
 		return xr_arena_printf(arena, "a quota allows the time of %.2g CPUs only", info->cpu_quota);
 	if (found < info->n_cpus && slowdown > 0 && slowdown < jump)
-		return xr_arena_printf(arena, "%d threads waited for each other, yet %d pinned ones do not slow each other down: "
-		                       "others use the CPUs", found + 1, info->n_cpus);
+		return xr_arena_printf(
+			arena,
+			"%d threads waited for each other, yet %d pinned ones do not slow each other down: "
+			"others use the CPUs",
+			found + 1, info->n_cpus);
 	if (c->lost > lost_much)
 		return xr_arena_printf(arena, "others took %.0f %% of a lone thread's time", 100 * c->lost);
 	if (found == info->n_cpus && slowdown >= units_taken)
@@ -213,8 +216,9 @@ static int choose_stream(struct xr_run *run, enum xr_type type, struct xr_spec *
 	*have = true;
 	if (can[DIV] && can[MUL_ONE]) {
 		double fit = round(CHAINS * r[DIV].cycles / r[MUL_ONE].cycles);
-		const struct xr_stream streams[2] = {{.op = XR_DIV, .type = type, .n = CHAINS, .share = 1},
-		                                     {.op = XR_MUL, .type = type, .n = CHAINS, .share = (int)fmin(fmax(fit, 1), 8)}};
+		const struct xr_stream streams[2] = {
+			{.op = XR_DIV, .type = type, .n = CHAINS, .share = 1},
+			{.op = XR_MUL, .type = type, .n = CHAINS, .share = (int)fmin(fmax(fit, 1), 8)}};
 		*work = xr_spec_mix(streams, 2);
 	} else if (can[MUL] || can[ADD] || can[DIV]) {
 		*work = spec[can[MUL] ? MUL : (can[ADD] ? ADD : DIV)];
@@ -230,7 +234,8 @@ static int measure(struct xr_run *run, const char *id, const struct xr_spec *wor
 	int logical = xr_run_info(run)->n_cpus, found;
 	bool confirmed = false;
 	double slowdown;
-	if (find(&c, logical, &found) || (found && confirm(&c, found, logical, &confirmed)) || ask_hardware(&c, &slowdown))
+	if (find(&c, logical, &found) || (found && confirm(&c, found, logical, &confirmed)) ||
+	    ask_hardware(&c, &slowdown))
 		return -1;
 	const char *why = doubt(&c, found, confirmed, slowdown);
 	bool not_hardware = found && found < logical && slowdown > 0 && slowdown < jump;
@@ -259,7 +264,8 @@ static int run_contexts(struct xr_run *run)
 		if (!classes[i].walks && choose_stream(run, classes[i].type, &work, &have))
 			return -1;
 		if (!have)
-			xr_fact_none(xr_run_description(run), classes[i].id, XR_UNSUPPORTED, "this machine has no such operation");
+			xr_fact_none(xr_run_description(run), classes[i].id, XR_UNSUPPORTED,
+			             "this machine has no such operation");
 		else if (measure(run, classes[i].id, &work))
 			return -1;
 	}

@@ -63,9 +63,10 @@ static int run_granule(struct xr_run *run)
 	int a, b;
 	if (info->n_cpus < 2 || !info->can_pin || !choose_pair(run, d, &a, &b)) {
 		xr_fact_none(d, "sharing.granule", XR_UNSUPPORTED, "%s",
-		             info->n_cpus < 2 ? "only one CPU may be used here"
-		                              : (info->can_pin ? "all CPUs are threads of one core, which shares its cache"
-		                                               : "threads cannot be pinned to CPUs here"));
+		             info->n_cpus < 2
+		                     ? "only one CPU may be used here"
+		                     : (info->can_pin ? "all CPUs are threads of one core, which shares its cache"
+		                                      : "threads cannot be pinned to CPUs here"));
 		return 0;
 	}
 	for (int try = 0; try < TRIES; try++) {
@@ -78,7 +79,8 @@ static int run_granule(struct xr_run *run)
 			return -1;
 		for (int i = 0; i < DISTANCES; i++) {
 			if (r[i].status != XR_READ_OK || !(r[i].cycles > 0)) {
-				xr_fact_none(d, "sharing.granule", r[i].status == XR_READ_UNSUPPORTED ? XR_UNSUPPORTED : XR_FAILED, "%s",
+				xr_fact_none(d, "sharing.granule",
+				             r[i].status == XR_READ_UNSUPPORTED ? XR_UNSUPPORTED : XR_FAILED, "%s",
 				             r[i].reason ? r[i].reason : "the writes could not be timed");
 				return 0;
 			}
@@ -89,7 +91,8 @@ static int run_granule(struct xr_run *run)
 	double value = xr_mode(answer, TRIES, &share);
 	xr_series_put(d, "sharing.granule.distance", "distance", "bytes", distance, "write", "cycles", time, DISTANCES);
 	if (!(value > 0)) {
-		xr_fact_none(d, "sharing.granule", XR_UNRELIABLE, "writing next to each other costs the two CPUs nothing: they may "
+		xr_fact_none(d, "sharing.granule", XR_UNRELIABLE,
+		             "writing next to each other costs the two CPUs nothing: they may "
 		             "share their first-level cache");
 		return 0;
 	}

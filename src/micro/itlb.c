@@ -73,11 +73,19 @@ static int run(struct xr_run *run)
 	const struct lines lines = {
 		.line = (uint64_t)fmax(LINE, xr_run_number(run, "cache.l1i.line", LINE)),
 		.way = (uint64_t)fmax((double)page, xr_run_number(run, "cache.l1i.capacity", 0) /
-		                                       xr_run_number(run, "cache.l1i.ways", 1)),
+	                                                    xr_run_number(run, "cache.l1i.ways", 1)),
 	};
 	struct xr_sets probe = {
-		.bench = &bench, .unit = page, .room = UINT64_MAX, .page = page, .first = FIRST_PAGES, .blocks = 128,
-		.place = place_pages, .self = &lines, .attempts = ATTEMPTS, .series = "tlb.i1",
+		.bench = &bench,
+		.unit = page,
+		.room = UINT64_MAX,
+		.page = page,
+		.first = FIRST_PAGES,
+		.blocks = 128,
+		.place = place_pages,
+		.self = &lines,
+		.attempts = ATTEMPTS,
+		.series = "tlb.i1",
 	};
 	struct xr_sets_found found;
 	uint64_t pages = most_pages;
@@ -93,8 +101,9 @@ static int run(struct xr_run *run)
 		put_none(d, found.outcome == XR_SETS_FAILED ? XR_FAILED : XR_UNSUPPORTED, found.reason);
 		break;
 	case XR_SETS_NO_STEP:
-		put_none(d, XR_UNSUPPORTED, xr_arena_printf(xr_run_arena(run), "no instruction TLB to be seen in %.0f pages",
-		                                            found.tried / (double)page));
+		put_none(d, XR_UNSUPPORTED,
+		         xr_arena_printf(xr_run_arena(run), "no instruction TLB to be seen in %.0f pages",
+		                         found.tried / (double)page));
 		break;
 	case XR_SETS_ROUGH:
 		put_none(d, XR_UNRELIABLE, "the curves are none of a set that overflows");

@@ -25,13 +25,16 @@ enum { STOP_NS = 1000 };
 static void put_lost(struct xr_description *d, const struct xr_reading *quick, const struct xr_reading *wall)
 {
 	if (quick->status != XR_READ_OK || wall->status != XR_READ_OK || !(wall->median_ns > 0)) {
-		xr_fact_none(d, "noise.lost", XR_FAILED, "%s", wall->reason ? wall->reason : "the windows could not be timed");
+		xr_fact_none(d, "noise.lost", XR_FAILED, "%s",
+		             wall->reason ? wall->reason : "the windows could not be timed");
 		return;
 	}
 	double lost = 1 - quick->ns / wall->median_ns;
-	struct xr_fact *fact = xr_fact_number(d, "noise.lost", lost > 0 ? lost : 0, "", 0.9, "wall clock against short samples");
+	struct xr_fact *fact =
+		xr_fact_number(d, "noise.lost", lost > 0 ? lost : 0, "", 0.9, "wall clock against short samples");
 	if (lost > 0.05)
-		xr_fact_note(fact, "others take %.0f %% of the time: other programs, the hypervisor, or a quota", 100 * lost);
+		xr_fact_note(fact, "others take %.0f %% of the time: other programs, the hypervisor, or a quota",
+		             100 * lost);
 }
 
 static void put_interrupts(struct xr_description *d, const struct xr_reading *stops, double window_ns)
@@ -59,7 +62,9 @@ static void put_clock(struct xr_description *d, const struct xr_reading *r, int 
 		struct xr_fact *fact = xr_fact_bool(d, "noise.neighbour", stream->bimodal, stream->bimodal ? 0.8 : 0.7,
 		                                    "modes of a lone thread's throughput");
 		if (stream->bimodal)
-			xr_fact_note(fact, "throughput has two modes more than a quarter apart: the core is shared with somebody at times");
+			xr_fact_note(
+				fact,
+				"throughput has two modes more than a quarter apart: the core is shared with somebody at times");
 	}
 }
 

@@ -101,7 +101,8 @@ static void put_fma(struct xr_run *run, const struct xr_opcost *plain, const str
 	    !xr_opcost_objection(arena, native, native->alone))
 		c = native;
 	if (c->ok && c->alone->look.looked && c->alone->look.insns > 1.5 && c->alone->look.calls == 0)
-		xr_opcost_put_none(run, c, "", XR_UNSUPPORTED, "the compiler makes a multiplication and an addition of it");
+		xr_opcost_put_none(run, c, "", XR_UNSUPPORTED,
+		                   "the compiler makes a multiplication and an addition of it");
 	else
 		xr_opcost_put(run, c, "");
 }
@@ -154,13 +155,13 @@ static int run(struct xr_run *run)
 	return 0;
 }
 
-#define SCALARS(OP, WHAT) \
-	"op." OP ".i8." WHAT, "op." OP ".i16." WHAT, "op." OP ".i32." WHAT, "op." OP ".i64." WHAT, "op." OP ".f32." WHAT, \
-		"op." OP ".f64." WHAT
+#define SCALARS(OP, WHAT)                                                                                              \
+	"op." OP ".i8." WHAT, "op." OP ".i16." WHAT, "op." OP ".i32." WHAT, "op." OP ".i64." WHAT,                     \
+		"op." OP ".f32." WHAT, "op." OP ".f64." WHAT
 
-static const char *const finds[] = {
-	SCALARS("*", "latency"), SCALARS("*", "throughput"), SCALARS("*", "in_flight"), SCALARS("*", "latency_max"),
-	SCALARS("*", "throughput_max"), NULL};
+static const char *const finds[] = {SCALARS("*", "latency"),        SCALARS("*", "throughput"),
+                                    SCALARS("*", "in_flight"),      SCALARS("*", "latency_max"),
+                                    SCALARS("*", "throughput_max"), NULL};
 static const char *const needs[] = {"frequency", NULL};
 
 const struct xr_micro xr_micro_op = {

@@ -19,7 +19,8 @@ static bool wanted(struct xr_run *run, enum xr_op op, enum xr_type type)
 {
 	static const char *const what[] = {"latency", "throughput", "in_flight"};
 	for (size_t i = 0; i < sizeof what / sizeof *what; i++) {
-		const char *id = xr_arena_printf(xr_run_arena(run), "op.%s.%s.%s", xr_ops[op].name, xr_types[type].name, what[i]);
+		const char *id = xr_arena_printf(xr_run_arena(run), "op.%s.%s.%s", xr_ops[op].name, xr_types[type].name,
+		                                 what[i]);
 		if (xr_run_wants(run, id))
 			return true;
 	}
@@ -88,7 +89,8 @@ static int run(struct xr_run *run)
 		const struct xr_reading *add = &takes[c->type - XR_N_SCALARS][XR_NATIVE];
 		if (!c->n) {
 			xr_opcost_put_none(run, c, "", XR_UNSUPPORTED,
-			                   add->status == XR_READ_OK ? "the compiler takes vectors of this size apart" : add->reason);
+			                   add->status == XR_READ_OK ? "the compiler takes vectors of this size apart"
+			                                             : add->reason);
 			continue;
 		}
 		c->reading = &reading[c->spec - spec];
@@ -98,8 +100,8 @@ static int run(struct xr_run *run)
 	return 0;
 }
 
-#define VECTORS(WHAT) \
-	"op.*.v16f32." WHAT, "op.*.v16f64." WHAT, "op.*.v32f32." WHAT, "op.*.v32f64." WHAT, "op.*.v64f32." WHAT, \
+#define VECTORS(WHAT)                                                                                                  \
+	"op.*.v16f32." WHAT, "op.*.v16f64." WHAT, "op.*.v32f32." WHAT, "op.*.v32f64." WHAT, "op.*.v64f32." WHAT,       \
 		"op.*.v64f64." WHAT, "op.*.v16i32." WHAT, "op.*.v32i32." WHAT, "op.*.v64i32." WHAT
 
 static const char *const finds[] = {VECTORS("latency"), VECTORS("throughput"), VECTORS("in_flight"), NULL};

@@ -80,15 +80,17 @@ static int time_slot(struct xr_run *run)
 		slot[i] = mode_of(&r[i], &share[i]);
 	if (!(slot[0] > 0) && !(slot[1] > 0)) {
 		if (r[0].status != XR_READ_OK)
-			xr_fact_none(d, "os.timeslice", r[0].status == XR_READ_UNSUPPORTED ? XR_UNSUPPORTED : XR_FAILED, "%s",
-			             r[0].reason ? r[0].reason : "the threads could not be watched");
+			xr_fact_none(d, "os.timeslice", r[0].status == XR_READ_UNSUPPORTED ? XR_UNSUPPORTED : XR_FAILED,
+			             "%s", r[0].reason ? r[0].reason : "the threads could not be watched");
 		else
-			xr_fact_none(d, "os.timeslice", XR_UNRELIABLE, "threads on one CPU took turns %d times in %.1f s, too few to tell",
+			xr_fact_none(d, "os.timeslice", XR_UNRELIABLE,
+			             "threads on one CPU took turns %d times in %.1f s, too few to tell",
 			             r[0].samples + r[1].samples, 2 * window_ns / 1e9);
 		return 0;
 	}
 	int best = share[1] > share[0];
-	struct xr_fact *fact = xr_fact_number(d, "os.timeslice", slot[best] / 1e9, "s", 0.95, "own run length between gaps");
+	struct xr_fact *fact =
+		xr_fact_number(d, "os.timeslice", slot[best] / 1e9, "s", 0.95, "own run length between gaps");
 	for (int i = 0; i < 2; i++)
 		if (r[i].status == XR_READ_OK) {
 			char *id = xr_arena_printf(xr_run_arena(run), "os.timeslice.%d_threads", i + 2);
@@ -96,7 +98,8 @@ static int time_slot(struct xr_run *run)
 			xr_fact_add_series(fact, id);
 		}
 	if (fabs(slot[0] - slot[1]) > agree * slot[best])
-		xr_fact_doubt(fact, "two threads on a CPU run %.2f ms at a time, three %.2f ms", slot[0] / 1e6, slot[1] / 1e6);
+		xr_fact_doubt(fact, "two threads on a CPU run %.2f ms at a time, three %.2f ms", slot[0] / 1e6,
+		              slot[1] / 1e6);
 	else if (share[best] < clear_share)
 		xr_fact_doubt(fact, "only %.0f %% of the runs have that length", 100 * share[best]);
 	return 0;
@@ -150,7 +153,8 @@ static int throttling(struct xr_run *run)
 	if (throttled)
 		xr_fact_note(fact, "a lone thread is stopped again and again after %.0f ms", length / 1e6);
 	else if (xr_run_number(run, "noise.lost", 0) > 0.3) /* who gets less than the quota anyhow never meets it */
-		xr_fact_doubt(fact, "others take %.0f %% of the time, which would hide it", 100 * xr_run_number(run, "noise.lost", 0));
+		xr_fact_doubt(fact, "others take %.0f %% of the time, which would hide it",
+		              100 * xr_run_number(run, "noise.lost", 0));
 	else if (stops >= 3)
 		xr_fact_note(fact, "stopped %d times, but at no regular interval: neighbours", stops);
 	return 0;

@@ -32,13 +32,13 @@ struct sharing {
 	struct xr_run *run;
 	const char *level;
 	double capacity;
-	const int *cpu;        /* one per core, the victim first, the others in order of distance from it */
+	const int *cpu; /* one per core, the victim first, the others in order of distance from it */
 	int n;
-	bool cores_known;      /* else every CPU speaks for itself */
+	bool cores_known; /* else every CPU speaks for itself */
 	double sample_ns;
 	struct xr_spec victim, attacker;
-	bool outermost;        /* no larger cache is known */
-	bool shaky;            /* some answer needed more than one look */
+	bool outermost; /* no larger cache is known */
+	bool shaky;     /* some answer needed more than one look */
 };
 
 /* ---- asking ------------------------------------------------------------------------------------------------------- */
@@ -123,7 +123,8 @@ static int busy_capacity(struct sharing *s, int sharers)
 	double x[SIZES], y[SIZES], largest = 0;
 	for (int i = 0; i < SIZES; i++) {
 		uint64_t bytes = (uint64_t)(s->capacity * share[i]) / 4096 * 4096;
-		struct xr_spec walk = xr_spec_walkabout(arena, VICTIM_ID, bytes > 4096 ? bytes : 4096, 64, XR_READ, XR_ANY);
+		struct xr_spec walk =
+			xr_spec_walkabout(arena, VICTIM_ID, bytes > 4096 ? bytes : 4096, 64, XR_READ, XR_ANY);
 		spec[2 * i] = xr_spec_team(arena, XR_TOGETHER, s->cpu, NULL, 1, &walk, NULL);
 		spec[2 * i + 1] = xr_spec_team(arena, XR_TOGETHER, s->cpu, NULL, (unsigned)sharers, &walk, &walk);
 	}
@@ -145,7 +146,8 @@ static int busy_capacity(struct sharing *s, int sharers)
 	struct xr_description *d = xr_run_description(s->run);
 	const char *id = xr_arena_printf(arena, "cache.%s.busy_capacity", s->level);
 	if (!(largest > 0)) {
-		xr_fact_none(d, id, XR_UNRELIABLE, "with all sharers busy even a sixteenth of the level is slower than alone");
+		xr_fact_none(d, id, XR_UNRELIABLE,
+		             "with all sharers busy even a sixteenth of the level is slower than alone");
 		return 0;
 	}
 	struct xr_fact *fact = xr_fact_count(d, id, (long long)largest, "bytes", 0.8, "all sharers walk");
@@ -164,7 +166,8 @@ static int prepare(struct sharing *s)
 	uint64_t bytes = (uint64_t)(0.6 * s->capacity) / 64 * 64;
 	struct xr_reading r;
 	s->victim = xr_spec_walkabout(arena, VICTIM_ID, bytes, 64, XR_READ, XR_ANY);
-	s->attacker = xr_spec_walkabout(arena, VICTIM_ID, (uint64_t)(0.9 * s->capacity) / 64 * 64, 64, XR_TOUCH, XR_ANY);
+	s->attacker =
+		xr_spec_walkabout(arena, VICTIM_ID, (uint64_t)(0.9 * s->capacity) / 64 * 64, 64, XR_TOUCH, XR_ANY);
 	struct xr_effort once = {.samples = 3, .samples_max = 3};
 	if (xr_run_time_with(s->run, &once, &s->victim, 1, &r))
 		return -1;
@@ -183,11 +186,13 @@ static int measure_level(struct sharing *s)
 	if (prepare(s) || find_sharers(s, &sharers))
 		return -1;
 	if (!sharers) {
-		xr_fact_none(d, id, XR_UNRELIABLE, "others slow a walk through this level down sometimes, or a little: no clear answer");
+		xr_fact_none(d, id, XR_UNRELIABLE,
+		             "others slow a walk through this level down sometimes, or a little: no clear answer");
 		return 0;
 	}
 	bool shaky = s->shaky || (s->outermost && sharers == 1);
-	struct xr_fact *fact = xr_fact_count(d, id, sharers, "cores", shaky ? 0.8 : 0.95, "a walk disturbed by another core's");
+	struct xr_fact *fact =
+		xr_fact_count(d, id, sharers, "cores", shaky ? 0.8 : 0.95, "a walk disturbed by another core's");
 	if (!s->cores_known && sharers > 1)
 		xr_fact_doubt(fact, "counts CPUs: which of them are one core is not known");
 	else if (s->outermost && sharers == 1)
@@ -223,8 +228,8 @@ static double distance_between(const struct xr_description *d, int from, int to)
 	}
 	if (!fact || row < 0 || column < 0)
 		return 0;
-	double ns = json_number_value(json_array_get(json_array_get(json_object_get(fact->value, "rows"), (size_t)row),
-	                                             (size_t)column));
+	double ns = json_number_value(
+		json_array_get(json_array_get(json_object_get(fact->value, "rows"), (size_t)row), (size_t)column));
 	return ns > 0 ? exp(round(log(ns) / log(1.25)) * log(1.25)) : 0;
 }
 
@@ -240,8 +245,9 @@ static void choose_cores(struct sharing *s)
 	int *cpu = xr_arena_array(xr_run_arena(s->run), int, n);
 	struct distance *order = xr_arena_array(xr_run_arena(s->run), struct distance, n);
 	for (int i = 0; i < n; i++)
-		order[i].cpu = known ? (int)json_integer_value(json_array_get(json_array_get(fact->value, (size_t)i), 0))
-		                     : info->cpu_ids[i];
+		order[i].cpu =
+			known ? (int)json_integer_value(json_array_get(json_array_get(fact->value, (size_t)i), 0))
+			      : info->cpu_ids[i];
 	for (int i = 1; i < n; i++)
 		order[i].ns = distance_between(d, order[0].cpu, order[i].cpu);
 	qsort(order + 1, (size_t)n - 1, sizeof *order, by_distance);
@@ -269,12 +275,16 @@ static int run_sharing(struct xr_run *run)
 			continue;
 		s.outermost = i > 0; /* the first level is small and measured exactly */
 		for (int k = i + 1; k < N; k++)
-			s.outermost &= !(xr_run_number(run, xr_arena_printf(xr_run_arena(run), "cache.%s.capacity", levels[k]), 0) > 0);
+			s.outermost &=
+				!(xr_run_number(run, xr_arena_printf(xr_run_arena(run), "cache.%s.capacity", levels[k]),
+			                        0) > 0);
 		xr_run_progress(run, (double)i / N, levels[i]);
 		if (!able || s.n < 2) {
-			xr_fact_none(d, xr_arena_printf(xr_run_arena(run), "cache.%s.shared_by", levels[i]), XR_UNSUPPORTED, "%s",
-			             info->n_cpus > 1 && !info->can_pin ? "threads cannot be pinned to CPUs here"
-			                                                : "only one core may be used here: nobody to share with");
+			xr_fact_none(d, xr_arena_printf(xr_run_arena(run), "cache.%s.shared_by", levels[i]),
+			             XR_UNSUPPORTED, "%s",
+			             info->n_cpus > 1 && !info->can_pin
+			                     ? "threads cannot be pinned to CPUs here"
+			                     : "only one core may be used here: nobody to share with");
 			continue;
 		}
 		if (measure_level(&s))

@@ -30,25 +30,25 @@
 
 enum { WITNESSES_MAX = 7, CPUS_MAX = 4096, ASKS = 6, BATCH = 8, TYPE_READS = 4, CHASE_ID = 7000 };
 
-static const double units_shared = 1.5, units_apart = 1.3; /* slowdown of a saturated stream: 2 when shared */
+static const double units_shared = 1.5, units_apart = 1.3;  /* slowdown of a saturated stream: 2 when shared */
 static const double cache_shared = 1.3, cache_apart = 1.15; /* of a walk that no longer fits */
 static const double type_apart = 0.12; /* alike cores differ less than this in what an operation costs */
 static const double clock_apart = 0.25;
 
 struct threads {
 	struct xr_run *run;
-	const int *cpu;          /* ids by index; everything below works with indices */
+	const int *cpu; /* ids by index; everything below works with indices */
 	int n;
 	struct xr_spec witness[WITNESSES_MAX]; /* streams, and last the walk where there is a first-level cache */
 	int n_witnesses, n_streams;
-	struct xr_spec sweep;                  /* what attacks the walk: the same places, not waiting for each other */
-	double (*solo)[WITNESSES_MAX];         /* cycles by CPU and witness; 0: not read yet */
-	double *clock_ns;                      /* reference cycle by CPU */
-	double *latency;                       /* of the first-level cache by CPU, cycles */
-	bool *shaky;                           /* readings of this CPU alone fell into two modes */
-	int *core;                             /* by CPU: the lowest CPU of its core; -1: not placed; -2: undecidable */
-	int victim;                            /* of the question that is being bisected */
-	int telling;                           /* the stream that siblings suffer most from; -1: no siblings seen yet */
+	struct xr_spec sweep;          /* what attacks the walk: the same places, not waiting for each other */
+	double (*solo)[WITNESSES_MAX]; /* cycles by CPU and witness; 0: not read yet */
+	double *clock_ns;              /* reference cycle by CPU */
+	double *latency;               /* of the first-level cache by CPU, cycles */
+	bool *shaky;                   /* readings of this CPU alone fell into two modes */
+	int *core;                     /* by CPU: the lowest CPU of its core; -1: not placed; -2: undecidable */
+	int victim;                    /* of the question that is being bisected */
+	int telling;                   /* the stream that siblings suffer most from; -1: no siblings seen yet */
 };
 
 /* What an attack did so far: the best reading of each witness alone and attacked. Neighbours only ever add time, and
@@ -88,7 +88,7 @@ struct question {
 	int victim;
 	const int *attacker;
 	int n_attackers;
-	unsigned witnesses;  /* bit per witness; 0: all */
+	unsigned witnesses; /* bit per witness; 0: all */
 };
 
 static unsigned asked(const struct threads *t, const struct question *q)
@@ -251,7 +251,8 @@ static int place_by_guess(struct threads *t, int first)
 		for (; next < t->n && n_victims < BATCH; next++) {
 			if (t->core[next] != -1 || taken[next])
 				continue;
-			int *guess = xr_arena_array(arena, int, t->n), *rest = xr_arena_array(arena, int, t->n), n_rest = 0;
+			int *guess = xr_arena_array(arena, int, t->n), *rest = xr_arena_array(arena, int, t->n),
+			    n_rest = 0;
 			int n_guess = guess_siblings(t, first, next, guess);
 			taken[next] = n_victims + 1;
 			for (int i = 0; i < n_guess; i++)
@@ -330,8 +331,8 @@ static int read_alone(struct threads *t)
 		int n = t->n - from < BATCH ? t->n - from : BATCH;
 		for (int i = 0; i < n * w; i++) {
 			int place = from + i / w, k = i % w;
-			spec[i] = xr_spec_team(arena, XR_TOGETHER, &t->cpu[place], &place, 1, k < t->n_streams ? &t->witness[k] : &tiny,
-			                       NULL);
+			spec[i] = xr_spec_team(arena, XR_TOGETHER, &t->cpu[place], &place, 1,
+			                       k < t->n_streams ? &t->witness[k] : &tiny, NULL);
 		}
 		if (xr_run_time(t->run, spec, (size_t)(n * w), r))
 			return -1;
@@ -383,11 +384,14 @@ static int put_types(struct threads *t)
 		json_array_append_new(groups, json_array());
 	for (int i = 0; i < t->n; i++)
 		json_array_append_new(json_array_get(groups, (size_t)type[i]), json_integer(t->cpu[i]));
-	struct xr_fact *fact = xr_fact_put(xr_run_description(t->run), "threads.types", groups, "", n_types > 1 ? 0.9 : 0.95,
-	                                   "first-level latency, clock and throughput per CPU");
+	struct xr_fact *fact =
+		xr_fact_put(xr_run_description(t->run), "threads.types", groups, "", n_types > 1 ? 0.9 : 0.95,
+	                    "first-level latency, clock and throughput per CPU");
 	if (doubtful)
-		xr_fact_doubt(fact, "%d CPUs have the same latency but less throughput: another type, or somebody uses their cores",
-		              doubtful);
+		xr_fact_doubt(
+			fact,
+			"%d CPUs have the same latency but less throughput: another type, or somebody uses their cores",
+			doubtful);
 	return 0;
 }
 
@@ -402,7 +406,8 @@ static int make_walk(struct threads *t, struct xr_spec *walk, bool *have)
 	struct xr_spec spec[N];
 	struct xr_reading r[N];
 	for (int i = 0; i < N; i++)
-		spec[i] = xr_spec_walkabout(xr_run_arena(t->run), CHASE_ID, (uint64_t)kib[i] << 10, 64, XR_READ, XR_ANY);
+		spec[i] =
+			xr_spec_walkabout(xr_run_arena(t->run), CHASE_ID, (uint64_t)kib[i] << 10, 64, XR_READ, XR_ANY);
 	if (xr_run_time(t->run, spec, N, r))
 		return -1;
 	int fits = -1;
@@ -411,8 +416,8 @@ static int make_walk(struct threads *t, struct xr_spec *walk, bool *have)
 	*have = fits >= 0 && fits < N - 1;
 	if (!*have)
 		return 0;
-	*walk = t->sweep = xr_spec_walkabout(xr_run_arena(t->run), CHASE_ID, (uint64_t)kib[fits] * 870 / 64 * 64, 64, XR_READ,
-	                                     XR_ANY);
+	*walk = t->sweep = xr_spec_walkabout(xr_run_arena(t->run), CHASE_ID, (uint64_t)kib[fits] * 870 / 64 * 64, 64,
+	                                     XR_READ, XR_ANY);
 	t->sweep.chain.phase[0].access = XR_TOUCH; /* of two walks the one that hits would starve the other one */
 	return 0;
 }
@@ -424,7 +429,8 @@ static int make_witnesses(struct threads *t)
 	static const struct {
 		enum xr_op op;
 		enum xr_type type;
-	} candidates[] = {{XR_ADD, XR_I64}, {XR_MUL, XR_I64}, {XR_ADD, XR_F64}, {XR_DIV, XR_I64}, {XR_DIV, XR_F64}, {XR_LOAD, XR_I64}};
+	} candidates[] = {{XR_ADD, XR_I64}, {XR_MUL, XR_I64}, {XR_ADD, XR_F64},
+	                  {XR_DIV, XR_I64}, {XR_DIV, XR_F64}, {XR_LOAD, XR_I64}};
 	enum { N = sizeof candidates / sizeof *candidates };
 	struct xr_spec spec[N];
 	struct xr_reading r[N];
@@ -481,8 +487,11 @@ static void put_siblings(struct threads *t)
 	};
 	for (int i = 0; i < 3; i++) {
 		if (undecided)
-			xr_fact_doubt(fact[i], "for %d of %d CPUs contention comes and goes, or units and cache disagree: a neighbour "
-			              "or the hypervisor is in the way", undecided, t->n);
+			xr_fact_doubt(
+				fact[i],
+				"for %d of %d CPUs contention comes and goes, or units and cache disagree: a neighbour "
+				"or the hypervisor is in the way",
+				undecided, t->n);
 		else if (shaky)
 			xr_fact_note(fact[i], "somebody else was using %d of the CPUs at times", shaky);
 	}
@@ -505,14 +514,19 @@ static int run_threads(struct xr_run *run)
 {
 	const struct xr_target_info *info = xr_run_info(run);
 	struct xr_arena *arena = xr_run_arena(run);
-	struct threads t = {.run = run, .cpu = info->cpu_ids, .n = info->n_cpus < CPUS_MAX ? info->n_cpus : CPUS_MAX, .telling = -1};
+	struct threads t = {.run = run,
+	                    .cpu = info->cpu_ids,
+	                    .n = info->n_cpus < CPUS_MAX ? info->n_cpus : CPUS_MAX,
+	                    .telling = -1};
 
 	put_logical(run);
 	if (t.n < 2 || !info->can_pin) {
-		put_nothing(run, XR_UNSUPPORTED, t.n < 2 ? "only one CPU may be used here: nobody to compete with"
-		                                         : "threads cannot be pinned to CPUs here");
+		put_nothing(run, XR_UNSUPPORTED,
+		            t.n < 2 ? "only one CPU may be used here: nobody to compete with"
+		                    : "threads cannot be pinned to CPUs here");
 		if (t.n == 1)
-			xr_fact_count(xr_run_description(run), "threads.cores", 1, "", 0.99, "only one CPU may be used");
+			xr_fact_count(xr_run_description(run), "threads.cores", 1, "", 0.99,
+			              "only one CPU may be used");
 		return 0;
 	}
 	t.solo = xr_arena_alloc(arena, sizeof *t.solo * (size_t)t.n);
@@ -524,7 +538,8 @@ static int run_threads(struct xr_run *run)
 	if (make_witnesses(&t))
 		return -1;
 	if (!t.n_streams || t.n_witnesses < 2) {
-		put_nothing(run, XR_UNRELIABLE, "no two witnesses: no streams that saturate a unit, and no first-level cache");
+		put_nothing(run, XR_UNRELIABLE,
+		            "no two witnesses: no streams that saturate a unit, and no first-level cache");
 		return 0;
 	}
 	if (place_all(&t))
@@ -533,8 +548,8 @@ static int run_threads(struct xr_run *run)
 	return put_types(&t);
 }
 
-static const char *const finds[] = {"threads.logical", "threads.cores", "threads.smt", "threads.siblings", "threads.types",
-                                    NULL};
+static const char *const finds[] = {"threads.logical",  "threads.cores", "threads.smt",
+                                    "threads.siblings", "threads.types", NULL};
 
 const struct xr_micro xr_micro_threads = {
 	.id = "threads",

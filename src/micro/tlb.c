@@ -24,12 +24,12 @@
 #include <string.h>
 
 enum {
-	BUFFER = 30,           /* id; packed lines in the next */
+	BUFFER = 30, /* id; packed lines in the next */
 	PAGES_MAX = 16384,
 	CURVE_MAX = 48,
 	CURVE_PAGES = 8192,
 	FIRST_ENTRIES_MAX = 4096,
-	FEW = 24,              /* pages: ways of a second level are about so many */
+	FEW = 24, /* pages: ways of a second level are about so many */
 	DELTA_MIN = 512,
 	DELTAS = 8,
 };
@@ -38,9 +38,9 @@ struct tlb {
 	struct xr_run *run;
 	struct xr_compact compact;
 	uint64_t page;
-	uint64_t line;             /* two of them: who fetches pairs of lines does so for twins too */
-	size_t pages;              /* of the buffer */
-	size_t lines_kept;         /* that the first cache has room for, of pages at any power-of-two distance */
+	uint64_t line;     /* two of them: who fetches pairs of lines does so for twins too */
+	size_t pages;      /* of the buffer */
+	size_t lines_kept; /* that the first cache has room for, of pages at any power-of-two distance */
 	size_t ways[2], stride[2], entries[2]; /* stride: pages from one entry of a set to the next */
 	bool sure[2];
 	double penalty[2];
@@ -52,7 +52,7 @@ struct tlb {
 struct family {
 	const struct tlb *tlb;
 	size_t stride;
-	size_t between, step;      /* so many pages more, at odd multiples of step */
+	size_t between, step; /* so many pages more, at odd multiples of step */
 };
 
 static void make_pages(void *self, size_t n, struct xr_places *set, struct xr_places *twin)
@@ -171,8 +171,12 @@ static int find_first(struct tlb *t)
 
 static int find_curve(struct tlb *t)
 {
-	struct xr_translate translate = {.run = t->run, .buffer = t->compact.buffer, .page = t->page, .line = t->line,
-	                                 .orders = 3, .effort = {.samples = 5, .samples_max = 5}};
+	struct xr_translate translate = {.run = t->run,
+	                                 .buffer = t->compact.buffer,
+	                                 .page = t->page,
+	                                 .line = t->line,
+	                                 .orders = 3,
+	                                 .effort = {.samples = 5, .samples_max = 5}};
 	size_t pages[CURVE_MAX];
 
 	t->n = 0;
@@ -182,8 +186,8 @@ static int find_curve(struct tlb *t)
 	}
 	if (xr_translate_cost(&translate, pages, t->n, t->y, NULL) != 0)
 		return -1;
-	xr_series_put(xr_run_description(t->run), "tlb.data", "pages", "", t->x, "cost of translation per access", "cycles",
-	              t->y, t->n);
+	xr_series_put(xr_run_description(t->run), "tlb.data", "pages", "", t->x, "cost of translation per access",
+	              "cycles", t->y, t->n);
 	return 0;
 }
 
@@ -420,7 +424,8 @@ static void put_first(struct tlb *t)
 
 	fact[0] = xr_fact_count(d, "tlb.d1.entries", (long long)t->entries[0], "", 0.98, "compact sets of pages");
 	fact[1] = xr_fact_count(d, "tlb.d1.ways", (long long)t->ways[0], "", 0.98, "compact sets of pages");
-	fact[2] = xr_fact_number(d, "tlb.d1.penalty", xr_snap_integer(t->penalty[0], 0.1), "cycles", 0.95, "pages against packed lines");
+	fact[2] = xr_fact_number(d, "tlb.d1.penalty", xr_snap_integer(t->penalty[0], 0.1), "cycles", 0.95,
+	                         "pages against packed lines");
 	for (size_t i = 0; i < 3; i++) {
 		xr_fact_add_series(fact[i], "tlb.data");
 		if (!t->sure[0])
@@ -455,7 +460,8 @@ static void put_second(struct tlb *t, bool there)
 			}
 		}
 		fact = xr_fact_count(d, id[0], (long long)lround(snapped), "", 0.7, "middle of the step");
-		xr_fact_note(fact, "measured %.0f: pages at regular distances follow no rule, so the sets are hashed", raw);
+		xr_fact_note(fact, "measured %.0f: pages at regular distances follow no rule, so the sets are hashed",
+		             raw);
 		xr_fact_none(d, id[1], XR_UNRELIABLE, "pages at regular distances follow no rule");
 	}
 	xr_fact_add_series(fact, "tlb.data");
@@ -466,8 +472,8 @@ static void put_second(struct tlb *t, bool there)
 
 static void put_none(struct tlb *t, const char *why)
 {
-	static const char *const id[] = {"tlb.d1.entries", "tlb.d1.ways", "tlb.d1.penalty", "tlb.d2.entries", "tlb.d2.ways",
-	                                 "tlb.d2.penalty", "memory.page_size"};
+	static const char *const id[] = {"tlb.d1.entries", "tlb.d1.ways",    "tlb.d1.penalty",  "tlb.d2.entries",
+	                                 "tlb.d2.ways",    "tlb.d2.penalty", "memory.page_size"};
 
 	for (size_t i = 0; i < sizeof id / sizeof *id; i++)
 		xr_fact_none(xr_run_description(t->run), id[i], XR_UNSUPPORTED, why, t->pages);
@@ -479,10 +485,12 @@ static void put_page(struct tlb *t, uint64_t page)
 	struct xr_fact *fact;
 
 	if (!page) {
-		xr_fact_none(d, "memory.page_size", XR_UNRELIABLE, "votes for neighbouring distances contradict each other");
+		xr_fact_none(d, "memory.page_size", XR_UNRELIABLE,
+		             "votes for neighbouring distances contradict each other");
 		return;
 	}
-	fact = xr_fact_count(d, "memory.page_size", (long long)page, "bytes", 0.97, "two compact sets of pages side by side");
+	fact = xr_fact_count(d, "memory.page_size", (long long)page, "bytes", 0.97,
+	                     "two compact sets of pages side by side");
 	if (!t->sure[0])
 		xr_fact_doubt(fact, "the TLB is in doubt");
 }
@@ -497,18 +505,22 @@ static size_t lines_kept(const struct xr_run *run, uint64_t page, uint64_t line)
 static int run(struct xr_run *run)
 {
 	const struct xr_target_info *info = xr_run_info(run);
-	struct tlb t = {.run = run, .page = info->page_bytes, .line = 2 * (uint64_t)xr_run_number(run, "cache.l1d.line", 64)};
+	struct tlb t = {
+		.run = run, .page = info->page_bytes, .line = 2 * (uint64_t)xr_run_number(run, "cache.l1d.line", 64)};
 	double first = 0, second;
 	uint64_t page;
 
 	if (t.page)
-		t.pages = (size_t)(info->memory_bytes / 4 / t.page < PAGES_MAX ? info->memory_bytes / 4 / t.page : PAGES_MAX);
+		t.pages = (size_t)(info->memory_bytes / 4 / t.page < PAGES_MAX ? info->memory_bytes / 4 / t.page
+		                                                               : PAGES_MAX);
 	if (t.pages < 16) {
 		put_none(&t, "no pages, or too few of them in memory");
 		return 0;
 	}
 	t.lines_kept = lines_kept(run, t.page, t.line);
-	t.compact = (struct xr_compact){.run = run, .buffer = {BUFFER, t.pages * t.page, XR_SHUFFLED}, .page = t.page,
+	t.compact = (struct xr_compact){.run = run,
+	                                .buffer = {BUFFER, t.pages * t.page, XR_SHUFFLED},
+	                                .page = t.page,
 	                                .hit = xr_run_number(run, "cache.l1d.latency", 0)};
 	if (find_curve(&t) != 0)
 		return -1;
@@ -535,8 +547,8 @@ static int run(struct xr_run *run)
 	return 0;
 }
 
-static const char *const finds[] = {"tlb.d1.entries", "tlb.d1.ways", "tlb.d1.penalty", "tlb.d2.entries", "tlb.d2.ways",
-                                    "tlb.d2.penalty", "memory.page_size", NULL};
+static const char *const finds[] = {"tlb.d1.entries", "tlb.d1.ways",    "tlb.d1.penalty",   "tlb.d2.entries",
+                                    "tlb.d2.ways",    "tlb.d2.penalty", "memory.page_size", NULL};
 static const char *const needs[] = {"cache_l1d", NULL};
 
 const struct xr_micro xr_micro_tlb = {

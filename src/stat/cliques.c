@@ -56,7 +56,8 @@ static bool near_cliques(const double *distance, int n, double limit, const int 
 int xr_cliques(const double *distance, int n, double gap, int *label, double *below, double *above)
 {
 	size_t n_pairs = (size_t)n * (size_t)(n > 0 ? n - 1 : 0) / 2, k = 0;
-	int groups = 1, *queue = xr_calloc((size_t)n + 1, sizeof *queue), *trial = xr_calloc((size_t)n + 1, sizeof *trial);
+	int groups = 1, *queue = xr_calloc((size_t)n + 1, sizeof *queue),
+	    *trial = xr_calloc((size_t)n + 1, sizeof *trial);
 	double *pair = xr_calloc(n_pairs + 1, sizeof *pair);
 	for (int i = 0; i < n; i++) {
 		label[i] = 0;

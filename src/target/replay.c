@@ -203,7 +203,9 @@ struct xr_target *xr_replay_open(const char *path, struct xr_error *err)
 		return NULL;
 	}
 	if (strcmp(keys.kind, "recorded") != 0 || !keys.readings[0] || keys.key[0]) {
-		xr_fail(err, XR_EXIT_USE, keys.key[0] ? "%s: a recorded target has no key '%s'" : "%s: kind = recorded and readings = FILE are needed%s",
+		xr_fail(err, XR_EXIT_USE,
+		        keys.key[0] ? "%s: a recorded target has no key '%s'"
+		                    : "%s: kind = recorded and readings = FILE are needed%s",
 		        path, keys.key);
 		return NULL;
 	}
@@ -212,9 +214,10 @@ struct xr_target *xr_replay_open(const char *path, struct xr_error *err)
 	r->answers = json_object();
 	r->next = json_object();
 	const char *slash = strrchr(path, '/');
-	const char *readings = keys.readings[0] == '/' || !slash
-	                               ? keys.readings
-	                               : xr_arena_printf(&r->base.arena, "%.*s/%s", (int)(slash - path), path, keys.readings);
+	const char *readings =
+		keys.readings[0] == '/' || !slash
+			? keys.readings
+			: xr_arena_printf(&r->base.arena, "%.*s/%s", (int)(slash - path), path, keys.readings);
 	if (load(r, readings, err)) {
 		replay_free(&r->base);
 		return NULL;

@@ -105,8 +105,7 @@ static void summarise_observations(struct xr_target *target, const struct xr_raw
 /* The two lengths are summarised apart and then subtracted: subtracting sample by sample would turn every disturbed
  * short run into an impossibly quick sample. scale[i] converts ns of sample i. */
 static double point(const struct xr_raw *raw, size_t n, const double *scale,
-                    double (*statistic)(const double *, size_t),
-                    double *work)
+                    double (*statistic)(const double *, size_t), double *work)
 {
 	for (size_t i = 0; i < n; i++)
 		work[i] = raw[i].long_ns * scale[i];

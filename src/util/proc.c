@@ -187,7 +187,8 @@ void xr_proc_stop(struct xr_proc *proc, struct xr_strbuf *how)
 	drain_log(proc);
 	close(proc->log_fd);
 	if (how && WIFSIGNALED(status))
-		xr_strbuf_printf(how, "killed by SIG%s (%s)", signal_word(WTERMSIG(status)), strsignal(WTERMSIG(status)));
+		xr_strbuf_printf(how, "killed by SIG%s (%s)", signal_word(WTERMSIG(status)),
+		                 strsignal(WTERMSIG(status)));
 	else if (how)
 		xr_strbuf_printf(how, "exited with status %d", WEXITSTATUS(status));
 	if (how && proc->log.len) {

@@ -8,18 +8,18 @@
 #include <string.h>
 
 double __wrap_xr_lower(const double *x, size_t n);
-int __wrap_xr_target_time(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
-                          struct xr_reading *out, struct xr_error *err);
-int __real_xr_target_time(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
-                          struct xr_reading *out, struct xr_error *err);
+int __wrap_xr_target_time(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs,
+                          size_t n, struct xr_reading *out, struct xr_error *err);
+int __real_xr_target_time(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs,
+                          size_t n, struct xr_reading *out, struct xr_error *err);
 
 double __wrap_xr_lower(const double *x, size_t n)
 {
 	return xr_min(x, n);
 }
 
-int __wrap_xr_target_time(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
-                          struct xr_reading *out, struct xr_error *err)
+int __wrap_xr_target_time(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs,
+                          size_t n, struct xr_reading *out, struct xr_error *err)
 {
 	static const struct xr_effort papers = {.samples = 1, .samples_max = 1, .sample_ns = 0.25e9};
 	struct xr_spec *copy = xr_calloc(n, sizeof *copy);

@@ -92,8 +92,15 @@ static const struct step {
 	void (*simplify)(struct xr_machine *machine, int i);
 	int times;
 } steps[] = {
-	{quiet, 1}, {no_interrupts, 1}, {steady_clock, 1}, {no_prefetch, 1}, {one_core, 1}, {drop_cache, XR_MACHINE_CACHES},
-	{drop_tlb, XR_MACHINE_TLBS}, {plain_cache, XR_MACHINE_CACHES}, {straight_pages, 1},
+	{quiet, 1},
+	{no_interrupts, 1},
+	{steady_clock, 1},
+	{no_prefetch, 1},
+	{one_core, 1},
+	{drop_cache, XR_MACHINE_CACHES},
+	{drop_tlb, XR_MACHINE_TLBS},
+	{plain_cache, XR_MACHINE_CACHES},
+	{straight_pages, 1},
 };
 
 bool shrink(struct xr_machine *machine, uint64_t seed, const char *id)
@@ -125,8 +132,9 @@ int show_verdicts(const struct xr_machine *machine, const struct xr_description 
 		json_t *truth = xr_model_truth(machine, fact->id);
 		char *found = fact->value ? json_dumps(fact->value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
 		char *should = json_dumps(truth, JSON_ENCODE_ANY | JSON_COMPACT);
-		printf("%-6s %-34s found %s (%.2f%s%s) truth %s\n", words[v], fact->id, found ? found : "nothing", fact->confidence,
-		       fact->reason ? ", " : "", fact->reason ? fact->reason : "", should ? should : "?");
+		printf("%-6s %-34s found %s (%.2f%s%s) truth %s\n", words[v], fact->id, found ? found : "nothing",
+		       fact->confidence, fact->reason ? ", " : "", fact->reason ? fact->reason : "",
+		       should ? should : "?");
 		bad += v != RIGHT;
 		free(found);
 		free(should);

@@ -52,7 +52,8 @@ static void cores_fit_cpus(void **state)
 	(void)state;
 	static const char *const threads[] = {"threads", "sharing.granule"};
 	struct xr_description *d = measure(threads, 2);
-	double logical = number(d, "threads.logical"), cores = number(d, "threads.cores"), smt = number(d, "threads.smt");
+	double logical = number(d, "threads.logical"), cores = number(d, "threads.cores"),
+	       smt = number(d, "threads.smt");
 	double granule = number(d, "sharing.granule");
 	assert_true(logical >= 1);
 	if (!isnan(cores))
@@ -62,7 +63,8 @@ static void cores_fit_cpus(void **state)
 	if (!isnan(granule))
 		assert_true(granule >= 16 && granule <= 512 && log2(granule) == floor(log2(granule)));
 	for (int i = 0; i < 3; i++) {
-		static const char *const ids[] = {"threads.contexts.int", "threads.contexts.fp", "threads.contexts.mem"};
+		static const char *const ids[] = {"threads.contexts.int", "threads.contexts.fp",
+		                                  "threads.contexts.mem"};
 		double contexts = number(d, ids[i]);
 		if (!isnan(contexts))
 			assert_true(contexts >= 1 && contexts <= logical);

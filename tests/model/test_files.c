@@ -31,8 +31,9 @@ static void show(const struct xr_machine *machine, const struct xr_fact *fact, e
 	char *found = fact->value ? json_dumps(fact->value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
 	char *want = truth.value ? json_dumps(truth.value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
 	printf("# %s %s: found %.60s (%.2f%s), truth %.60s%s%s%s%s\n", v == WRONG ? "wrong" : "missed", fact->id,
-	       found ? found : "nothing", fact->confidence, sure ? ", sure" : "", want ? want : "none", truth.why ? ": " : "",
-	       truth.why ? truth.why : "", fact->reason ? "; it says: " : "", fact->reason ? fact->reason : "");
+	       found ? found : "nothing", fact->confidence, sure ? ", sure" : "", want ? want : "none",
+	       truth.why ? ": " : "", truth.why ? truth.why : "", fact->reason ? "; it says: " : "",
+	       fact->reason ? fact->reason : "");
 	free(found);
 	free(want);
 	xr_truth_release(&truth);

@@ -19,7 +19,7 @@
 
 static const char *const noise_names[] = {"quiet", "standard", "hostile"};
 static const double wanted_right[] = {0.99, 0.97, 0.90}; /* of the facts a machine has */
-static const double allowed_sure_wrong = 0.01;          /* of the facts given with confidence >= 0.9 */
+static const double allowed_sure_wrong = 0.01;           /* of the facts given with confidence >= 0.9 */
 enum { N_NOISES = 3, MACHINES = 70 /* of each noise */, IDS = 4096, SHOWN = 25 };
 
 struct tally {
@@ -128,7 +128,8 @@ static void try_all(uint64_t from, int n, enum xr_noise noise, int jobs, struct 
 			int done = score->machines + score->broken - before;
 			score->first_broken = from + (uint64_t)(j + done * jobs);
 			score->broken++;
-			printf("# the machine of seed %" PRIu64 " killed its child (status %d)\n", score->first_broken, status);
+			printf("# the machine of seed %" PRIu64 " killed its child (status %d)\n", score->first_broken,
+			       status);
 		}
 		fclose(lines[j]);
 	}
@@ -166,8 +167,10 @@ static void show_worst(struct score *score, enum xr_noise noise)
 	for (int i = 0; i < score->n_ids && i < SHOWN; i++) {
 		const struct tally *t = &score->ids[i];
 		if (t->wrong + t->missed)
-			printf("# %-34s right %4d  wrong %3d (sure %3d)  missed %3d  again: test_machines %" PRIu64 " %s %s\n", t->id,
-			       t->right, t->wrong, t->sure_wrong, t->missed, t->first_bad, noise_names[noise], t->id);
+			printf("# %-34s right %4d  wrong %3d (sure %3d)  missed %3d  again: test_machines %" PRIu64
+			       " %s %s\n",
+			       t->id, t->right, t->wrong, t->sure_wrong, t->missed, t->first_bad, noise_names[noise],
+			       t->id);
 	}
 }
 
@@ -192,7 +195,8 @@ static int report(struct score *score, enum xr_noise noise)
 		bool ok = share >= wanted_right[noise] && calibrated;
 		failures += !ok;
 		printf("%s %s machines, %s: %.1f %% of %d facts right (%.0f %% wanted), %d of %d sure ones wrong\n",
-		       ok ? "ok" : "not ok", name, g->id, 100 * share, all, 100 * wanted_right[noise], g->sure_wrong, g->sure);
+		       ok ? "ok" : "not ok", name, g->id, 100 * share, all, 100 * wanted_right[noise], g->sure_wrong,
+		       g->sure);
 	}
 	failures += score->broken > 0;
 	printf("%s %s machines: none of %d breaks the tool\n", score->broken ? "not ok" : "ok", name, score->machines);
@@ -238,7 +242,10 @@ int main(int argc, char **argv)
 		struct score *score = calloc(1, sizeof *score);
 		if (!score)
 			return 1;
-		try_all(from ? strtoull(from, NULL, 10) : 1, machines, (enum xr_noise)noise, (int)(jobs < 1 ? 1 : jobs > 64 ? 64 : jobs),
+		try_all(from ? strtoull(from, NULL, 10) : 1, machines, (enum xr_noise)noise,
+		        (int)(jobs < 1    ? 1
+		              : jobs > 64 ? 64
+		                          : jobs),
 		        score);
 		failures += report(score, (enum xr_noise)noise);
 		free(score);

@@ -49,8 +49,8 @@ static struct xr_target *open_machine(const struct machine *m, uint64_t seed)
 		"[page]\nsize = 4K\nhuge = none\nplacement = random\n"
 		"[threads]\ncores = %d\nsmt = %d\nnodes = %d\nnear_ns = %.1f\nfar_ns = %.1f\nshared_units = %s\n"
 		"[os]\ntimeslice_ms = %.2f\n[noise]\n%s",
-		m->line, m->line, m->line, m->l3_shared, m->cores, m->smt, m->nodes, m->near_ns, m->far_ns, m->shared_units,
-		m->slice_ms, m->noise);
+		m->line, m->line, m->line, m->l3_shared, m->cores, m->smt, m->nodes, m->near_ns, m->far_ns,
+		m->shared_units, m->slice_ms, m->noise);
 	if (xr_machine_parse(&machine, "crowd", text, strlen(text), &err))
 		fail_msg("%s", err.text);
 	xr_arena_release(&arena);
@@ -89,13 +89,13 @@ static void judge(struct score *score, const struct xr_fact *fact, bool right, c
 	score->wrong++;
 	score->sure_and_wrong += fact->confidence >= 0.85;
 	char *value = json_dumps(fact->value, JSON_ENCODE_ANY | JSON_COMPACT);
-	print_message("# %s = %.200s (%.2f) on %d cores x %d in %d nodes, units %s, seed %llu\n", id, value, fact->confidence,
-	              m->cores, m->smt, m->nodes, m->shared_units, (unsigned long long)seed);
+	print_message("# %s = %.200s (%.2f) on %d cores x %d in %d nodes, units %s, seed %llu\n", id, value,
+	              fact->confidence, m->cores, m->smt, m->nodes, m->shared_units, (unsigned long long)seed);
 	free(value);
 }
 
-static void judge_number(struct score *score, const struct xr_description *d, const char *id, double want, double tolerance,
-                         const struct machine *m, uint64_t seed)
+static void judge_number(struct score *score, const struct xr_description *d, const char *id, double want,
+                         double tolerance, const struct machine *m, uint64_t seed)
 {
 	const struct xr_fact *fact = xr_description_fact(d, id);
 	double value = fact ? json_number_value(fact->value) : 0;
@@ -124,8 +124,7 @@ static size_t leaves(const json_t *node)
 	json_t *child;
 	if (!json_object_get(node, "children"))
 		return 1;
-	json_array_foreach(json_object_get(node, "children"), index, child)
-		n += leaves(child);
+	json_array_foreach(json_object_get(node, "children"), index, child) n += leaves(child);
 	return n;
 }
 
@@ -135,7 +134,8 @@ static bool tree_right(const json_t *tree, const struct machine *m)
 	const json_t *top = json_object_get(tree, "children");
 	int cores_in_node = m->cores / m->nodes;
 	size_t want_leaves = (size_t)(m->smt > 1 ? m->cores : m->nodes);
-	if (json_array_size(json_object_get(tree, "cpus")) != (size_t)(m->cores * m->smt) || leaves(tree) != want_leaves)
+	if (json_array_size(json_object_get(tree, "cpus")) != (size_t)(m->cores * m->smt) ||
+	    leaves(tree) != want_leaves)
 		return false;
 	size_t index;
 	json_t *node;
@@ -143,7 +143,8 @@ static bool tree_right(const json_t *tree, const struct machine *m)
 		return true;
 	if (json_array_size(top) != (size_t)m->nodes)
 		return false;
-	json_array_foreach(top, index, node) {
+	json_array_foreach(top, index, node)
+	{
 		const json_t *cpus = json_object_get(node, "cpus");
 		json_int_t first = json_integer_value(json_array_get(cpus, 0));
 		for (size_t i = 0; i < json_array_size(cpus); i++) {
@@ -277,8 +278,15 @@ static void shared_caches_are_found(void **state)
 	static const char *const want[] = {"sharing"};
 	struct score score = {0};
 	for (uint64_t seed = 1; seed <= 4; seed++) {
-		const struct machine m = {.cores = 8, .smt = seed % 2 ? 1 : 2, .nodes = seed > 2 ? 2 : 1, .shared_units = "fp mul div alu",
-		                          .near_ns = 45, .far_ns = 120, .slice_ms = 3, .line = 64, .l3_shared = seed > 2 ? 4 : 8,
+		const struct machine m = {.cores = 8,
+		                          .smt = seed % 2 ? 1 : 2,
+		                          .nodes = seed > 2 ? 2 : 1,
+		                          .shared_units = "fp mul div alu",
+		                          .near_ns = 45,
+		                          .far_ns = 120,
+		                          .slice_ms = 3,
+		                          .line = 64,
+		                          .l3_shared = seed > 2 ? 4 : 8,
 		                          .noise = usual};
 		struct xr_target *target = open_machine(&m, seed);
 		struct xr_description *d = xr_description_new();
@@ -301,15 +309,24 @@ static void shared_caches_are_found(void **state)
 static void cpus_256_in_bounded_time(void **state)
 {
 	(void)state;
-	const struct machine m = {.cores = 128, .smt = 2, .nodes = 4, .shared_units = "fp mul div alu", .near_ns = 45,
-	                          .far_ns = 120, .slice_ms = 3, .line = 64, .l3_shared = 32, .noise = usual};
+	const struct machine m = {.cores = 128,
+	                          .smt = 2,
+	                          .nodes = 4,
+	                          .shared_units = "fp mul div alu",
+	                          .near_ns = 45,
+	                          .far_ns = 120,
+	                          .slice_ms = 3,
+	                          .line = 64,
+	                          .l3_shared = 32,
+	                          .noise = usual};
 	static const char *const want[] = {"threads.siblings", "topology", "comm"};
 	struct timespec begin, end;
 	struct score score = {0};
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &begin);
 	struct xr_description *d = measure(&m, 3, want, 3);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
-	const struct xr_fact *siblings = xr_description_fact(d, "threads.siblings"), *tree = xr_description_fact(d, "topology.tree");
+	const struct xr_fact *siblings = xr_description_fact(d, "threads.siblings"),
+			     *tree = xr_description_fact(d, "topology.tree");
 	judge_number(&score, d, "threads.cores", m.cores, 0, &m, 3);
 	judge_number(&score, d, "topology.numa_nodes", m.nodes, 0, &m, 3);
 	judge(&score, siblings, siblings_right(siblings->value, &m), &m, 3, "threads.siblings");

@@ -109,7 +109,8 @@ static void cursors_start_evenly_spaced(void **state)
 
 static void script_counts_timed_accesses_and_takes_looks_off(void **state)
 {
-	struct xr_agent_chain *c = must_make("0 65536 small 0 3 read 1 0 0 1 0 64 16 touch 2 0 0 1 4096 64 32 read 3 1 0 1 0 64 16");
+	struct xr_agent_chain *c =
+		must_make("0 65536 small 0 3 read 1 0 0 1 0 64 16 touch 2 0 0 1 4096 64 32 read 3 1 0 1 0 64 16");
 	double ns = 0;
 
 	(void)state;
@@ -147,13 +148,23 @@ static void word_visited_twice_goes_by_table(void **state)
 static void nonsense_is_refused(void **state)
 {
 	static const char *const bad[] = {
-		"", "0", "x 4096 small 0 1 read 0 1 0 1 0 64 1", "0 4096 tiny 0 1 read 0 1 0 1 0 64 1",
-		"0 4096 small 0 1 read 0 1 0 1 0 64 65", "0 4096 small 0 1 read 0 1 0 1 4096 64 1",
-		"0 4096 small 0 1 read 0 1 0 1 4095 64 1", "0 4096 small 0 1 read 0 1 0 1 0 3 4",
-		"0 4096 small 0 1 read 0 1 0 1 0 64 0", "0 4096 small 0 0", "0 4096 small 0 7 read 0 1 0 1 0 64 1",
-		"0 4096 small 99 1 read 0 1 0 1 0 64 1", "0 4096 small 0 1 read 0 1 0 1 0 64 1 1",
-		"0 4096 small 0 2 read 0 1 0 1 0 64 1 read 1 1 0 1 0 64 1", "0 4096 small 0 1 jump 0 1 0 1 0 64 1",
-		"0 4096 small 0 1 read 0 1 0 1 0 18446744073709551608 3", "0 4096 small 0 1 read 0 1 0 1 -8 64 1",
+		"",
+		"0",
+		"x 4096 small 0 1 read 0 1 0 1 0 64 1",
+		"0 4096 tiny 0 1 read 0 1 0 1 0 64 1",
+		"0 4096 small 0 1 read 0 1 0 1 0 64 65",
+		"0 4096 small 0 1 read 0 1 0 1 4096 64 1",
+		"0 4096 small 0 1 read 0 1 0 1 4095 64 1",
+		"0 4096 small 0 1 read 0 1 0 1 0 3 4",
+		"0 4096 small 0 1 read 0 1 0 1 0 64 0",
+		"0 4096 small 0 0",
+		"0 4096 small 0 7 read 0 1 0 1 0 64 1",
+		"0 4096 small 99 1 read 0 1 0 1 0 64 1",
+		"0 4096 small 0 1 read 0 1 0 1 0 64 1 1",
+		"0 4096 small 0 2 read 0 1 0 1 0 64 1 read 1 1 0 1 0 64 1",
+		"0 4096 small 0 1 jump 0 1 0 1 0 64 1",
+		"0 4096 small 0 1 read 0 1 0 1 0 18446744073709551608 3",
+		"0 4096 small 0 1 read 0 1 0 1 -8 64 1",
 	};
 	char error[200];
 

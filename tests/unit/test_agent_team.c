@@ -55,9 +55,9 @@ static void every_kind_gives_samples(void **state)
 {
 	(void)state;
 	static const char *const lines[] = {
-		"together 0 0 1 -1 0",         "together 0 0 3 -1 0 -1 0 -1 0", "wall 0 2000000 2 -1 0 -1 0",
-		"pingpong 0 0 2 -1 -1 -1 -1",  "pipe 16384 0 2 -1 -1 -1 -1",    "pipe 4194304 0 2 -1 -1 -1 -1",
-		"false 8 0 2 -1 -1 -1 -1",     "switch 0 0 2 -1 -1 -1 -1",
+		"together 0 0 1 -1 0",        "together 0 0 3 -1 0 -1 0 -1 0", "wall 0 2000000 2 -1 0 -1 0",
+		"pingpong 0 0 2 -1 -1 -1 -1", "pipe 16384 0 2 -1 -1 -1 -1",    "pipe 4194304 0 2 -1 -1 -1 -1",
+		"false 8 0 2 -1 -1 -1 -1",    "switch 0 0 2 -1 -1 -1 -1",
 	};
 	int readied = 0;
 	char error[200];
@@ -105,8 +105,16 @@ static void nonsense_is_refused(void **state)
 {
 	(void)state;
 	static const char *const lines[] = {
-		"", "together", "together 0 0 1 -1", "together 0 0 1 -1 5", "together 0 0 1 -1 -1", "sideways 0 0 1 -1 0",
-		"pingpong 0 0 1 -1 -1", "together 0 0 0", "together 0 0 99999999 -1 0", "together 0 0 -1 -1 0",
+		"",
+		"together",
+		"together 0 0 1 -1",
+		"together 0 0 1 -1 5",
+		"together 0 0 1 -1 -1",
+		"sideways 0 0 1 -1 0",
+		"pingpong 0 0 1 -1 -1",
+		"together 0 0 0",
+		"together 0 0 99999999 -1 0",
+		"together 0 0 -1 -1 0",
 	};
 	char error[200];
 	const struct xr_work work = {spin, NULL, NULL};

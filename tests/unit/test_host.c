@@ -46,7 +46,8 @@ static void only_the_guilty_statement_fails(void **state)
 {
 	struct xr_target *target = open_host(NULL);
 	struct xr_error err = {0};
-	struct xr_spec spec[] = {add(1), text("p0 = p0 +"), add(2), text("*(volatile int *)0 = p0"), add(3), text("p0 = p0 ^ p1")};
+	struct xr_spec spec[] = {add(1), text("p0 = p0 +"),   add(2), text("*(volatile int *)0 = p0"),
+	                         add(3), text("p0 = p0 ^ p1")};
 	struct xr_reading r[6];
 	(void)state;
 	assert_non_null(target);

@@ -151,10 +151,24 @@ static struct xr_machine two_levels(enum xr_inclusion inclusion)
 	struct xr_machine m;
 	xr_machine_init(&m);
 	m.n_caches = 2;
-	m.cache[0] = (struct xr_machine_cache){.name = "l1d", .holds = XR_HOLDS_DATA, .capacity = 128, .line_bytes = 64, .ways = 2,
-	                                       .latency = 3, .write_allocate = 1, .write_back = 1, .shared_by = 1};
-	m.cache[1] = (struct xr_machine_cache){.name = "l2", .holds = XR_HOLDS_BOTH, .capacity = 256, .line_bytes = 64, .ways = 4,
-	                                       .latency = 10, .write_allocate = 1, .write_back = 1, .shared_by = 1,
+	m.cache[0] = (struct xr_machine_cache){.name = "l1d",
+	                                       .holds = XR_HOLDS_DATA,
+	                                       .capacity = 128,
+	                                       .line_bytes = 64,
+	                                       .ways = 2,
+	                                       .latency = 3,
+	                                       .write_allocate = 1,
+	                                       .write_back = 1,
+	                                       .shared_by = 1};
+	m.cache[1] = (struct xr_machine_cache){.name = "l2",
+	                                       .holds = XR_HOLDS_BOTH,
+	                                       .capacity = 256,
+	                                       .line_bytes = 64,
+	                                       .ways = 4,
+	                                       .latency = 10,
+	                                       .write_allocate = 1,
+	                                       .write_back = 1,
+	                                       .shared_by = 1,
 	                                       .inclusion = (int)inclusion};
 	m.memory_latency = 100;
 	return m;
@@ -180,7 +194,8 @@ static void levels(struct bench *t, const char *uses, const char *want)
 	for (size_t i = 0; uses[i]; i++) {
 		bool write = uses[i] < 'a';
 		uint64_t line = (uint64_t)(uses[i] - (write ? 'A' : 'a'));
-		met[i] = (char)('0' + xr_mem_access(t->mem, 0, t->b, line * 64, write ? XR_USE_WRITE : XR_USE_READ).level);
+		met[i] = (char)('0' +
+		                xr_mem_access(t->mem, 0, t->b, line * 64, write ? XR_USE_WRITE : XR_USE_READ).level);
 	}
 	assert_string_equal(met, want);
 }
@@ -309,14 +324,23 @@ static void hashed_sets_are_evenly_spread(void **state)
 	struct xr_machine m = two_levels(XR_INCLUSION_NONE);
 	struct bench t;
 	m.n_caches = 1;
-	m.cache[0] = (struct xr_machine_cache){.name = "l3", .holds = XR_HOLDS_BOTH, .capacity = 3 * 64 * 64 * 8, .line_bytes = 64,
-	                                       .ways = 8, .latency = 3, .hash = 1, .shared_by = 1, .index = XR_PHYSICAL};
+	m.cache[0] = (struct xr_machine_cache){.name = "l3",
+	                                       .holds = XR_HOLDS_BOTH,
+	                                       .capacity = 3 * 64 * 64 * 8,
+	                                       .line_bytes = 64,
+	                                       .ways = 8,
+	                                       .latency = 3,
+	                                       .hash = 1,
+	                                       .shared_by = 1,
+	                                       .index = XR_PHYSICAL};
 	setup(&t, &m);
 	/* as many lines as the cache has, at a stride that would fill a few sets only: most stay */
 	int hits = 0;
 	for (int lap = 0; lap < 4; lap++)
 		for (uint64_t i = 0; i < 192 * 8 / 2; i++)
-			hits += lap == 3 && xr_mem_access(t.mem, 0, t.b, i * 1024 % (1 << 20) + i / 1024 * 64, XR_USE_READ).level == 0;
+			hits += lap == 3 &&
+			        xr_mem_access(t.mem, 0, t.b, i * 1024 % (1 << 20) + i / 1024 * 64, XR_USE_READ).level ==
+			                0;
 	for (uint64_t i = 0; i < 192 * 8 / 2; i++)
 		hits += xr_mem_access(t.mem, 0, t.b, i * 1024 % (1 << 20) + i / 1024 * 64, XR_USE_READ).level == 0;
 	assert_true(hits > 192 * 8 / 2 * 0.85);
@@ -332,7 +356,8 @@ static void a_tlb_miss_adds_the_penalty_of_the_last_level_that_missed(void **sta
 	struct bench t;
 	m.n_tlbs = 2;
 	m.tlb[0] = (struct xr_machine_tlb){.name = "d1", .holds = XR_HOLDS_DATA, .entries = 4, .ways = 2, .penalty = 7};
-	m.tlb[1] = (struct xr_machine_tlb){.name = "d2", .holds = XR_HOLDS_BOTH, .entries = 8, .ways = 0, .penalty = 30};
+	m.tlb[1] =
+		(struct xr_machine_tlb){.name = "d2", .holds = XR_HOLDS_BOTH, .entries = 8, .ways = 0, .penalty = 30};
 	setup(&t, &m);
 	const uint64_t pages[] = {0, 1, 2, 3, 0, 4, 0, 2, 4, 6, 8, 10, 12, 14, 16, 1, 0, 2};
 	const double want[] = {30, 30, 30, 30, 0, 30, 0, 7, 7, 30, 30, 30, 30, 30, 30, 0, 30, 30};
@@ -446,8 +471,14 @@ static void frames_are_given_once(void **state)
 	m.memory_bytes = 4096 * 1000;
 	m.huge_bytes = 0;
 	m.n_caches = 1; /* one line per page of memory, direct mapped by page: a collision would be a miss */
-	m.cache[0] = (struct xr_machine_cache){.name = "c", .holds = XR_HOLDS_DATA, .capacity = 4096 * 1024, .line_bytes = 4096,
-	                                       .ways = 1, .latency = 1, .index = XR_PHYSICAL, .shared_by = 1};
+	m.cache[0] = (struct xr_machine_cache){.name = "c",
+	                                       .holds = XR_HOLDS_DATA,
+	                                       .capacity = 4096 * 1024,
+	                                       .line_bytes = 4096,
+	                                       .ways = 1,
+	                                       .latency = 1,
+	                                       .index = XR_PHYSICAL,
+	                                       .shared_by = 1};
 	struct xr_mem *mem = xr_mem_new(&m, 9);
 	struct xr_mem_buffer *b = xr_mem_buffer(mem, &(struct xr_buffer){1, 4096 * 1000, XR_SMALL}, false);
 	int misses = 0;

@@ -54,10 +54,10 @@ static void a_textbook_hierarchy_reads_as_in_the_textbook(void **state)
 	m.n_tlbs = 0;
 	struct xr_target *t = xr_model_open_machine(&m, 4);
 	near(cycle(t, XR_SMALL, 32, 1), 3, 0.01);
-	near(cycle(t, XR_SMALL, 32, 512), 3, 0.01);      /* 16K fits */
-	near(cycle(t, XR_SMALL, 4096, 4), 3, 0.01);      /* 4 ways */
-	near(cycle(t, XR_SMALL, 4096, 5), 12, 0.01);     /* lru: all miss */
-	near(cycle(t, XR_SMALL, 32, 1024), 12, 0.01);    /* 32K: twice the capacity in every set */
+	near(cycle(t, XR_SMALL, 32, 512), 3, 0.01);   /* 16K fits */
+	near(cycle(t, XR_SMALL, 4096, 4), 3, 0.01);   /* 4 ways */
+	near(cycle(t, XR_SMALL, 4096, 5), 12, 0.01);  /* lru: all miss */
+	near(cycle(t, XR_SMALL, 32, 1024), 12, 0.01); /* 32K: twice the capacity in every set */
 	near(cycle(t, XR_SMALL, 32, 1 << 20), 120, 0.01);
 	xr_target_free(t);
 }

@@ -45,15 +45,15 @@ static void latency_and_throughput_follow_the_file(void **state)
 	(void)state;
 	struct xr_machine m = machine_of("machines/server.ini");
 	near(stream(&m, XR_ADD, XR_I32, 1, XR_SELF), 1);
-	near(stream(&m, XR_ADD, XR_I32, 8, XR_SELF), 0.25);    /* 4 alu */
+	near(stream(&m, XR_ADD, XR_I32, 8, XR_SELF), 0.25); /* 4 alu */
 	near(stream(&m, XR_ADD, XR_F64, 1, XR_SELF), 4);
-	near(stream(&m, XR_ADD, XR_F64, 4, XR_SELF), 1);       /* latency over chains */
-	near(stream(&m, XR_ADD, XR_F64, 10, XR_SELF), 0.5);    /* 2 fp */
+	near(stream(&m, XR_ADD, XR_F64, 4, XR_SELF), 1);    /* latency over chains */
+	near(stream(&m, XR_ADD, XR_F64, 10, XR_SELF), 0.5); /* 2 fp */
 	near(stream(&m, XR_DIV, XR_F64, 1, XR_SELF), 14);
-	near(stream(&m, XR_DIV, XR_F64, 10, XR_SELF), 4);      /* busy */
-	near(stream(&m, XR_DIV, XR_I32, 1, XR_SELF), 13);      /* 12 and the add that the chain needs */
+	near(stream(&m, XR_DIV, XR_F64, 10, XR_SELF), 4); /* busy */
+	near(stream(&m, XR_DIV, XR_I32, 1, XR_SELF), 13); /* 12 and the add that the chain needs */
 	near(stream(&m, XR_DIV, XR_I32, 10, XR_SELF), 6);
-	near(stream(&m, XR_DIV, XR_F32, 1, XR_SELF), -1);      /* only [op div f64] */
+	near(stream(&m, XR_DIV, XR_F32, 1, XR_SELF), -1); /* only [op div f64] */
 	near(stream(&m, XR_SUB, XR_I32, 1, XR_SELF), -1);
 	near(stream(&m, XR_ADD, XR_V64F64, 1, XR_SELF), 4);
 	near(stream(&m, XR_MUL, XR_I8, 3, XR_NEXT), 3);
@@ -119,9 +119,11 @@ static void operations_compete_for_their_unit(void **state)
 {
 	(void)state;
 	struct xr_machine m = machine_of("machines/server.ini");
-	struct xr_stream mix[] = {{.op = XR_ADD, .type = XR_I32, .n = 8}, {.op = XR_MUL, .type = XR_F64, .n = 8, .share = 4}};
+	struct xr_stream mix[] = {{.op = XR_ADD, .type = XR_I32, .n = 8},
+	                          {.op = XR_MUL, .type = XR_F64, .n = 8, .share = 4}};
 	struct xr_spec spec = xr_spec_mix(mix, 2);
-	near(cost(&m, &spec) * 12, 12 / 5.0); /* alu 2, fp 2, width 2.4; chain: 4 cycles every 8 statements of the second */
+	near(cost(&m, &spec) * 12,
+	     12 / 5.0); /* alu 2, fp 2, width 2.4; chain: 4 cycles every 8 statements of the second */
 	struct xr_stream fp[] = {{.op = XR_ADD, .type = XR_F64, .n = 8}, {.op = XR_MUL, .type = XR_F64, .n = 8}};
 	spec = xr_spec_mix(fp, 2);
 	near(cost(&m, &spec) * 16, 8);
@@ -140,14 +142,14 @@ static void statements_cost_what_a_compiler_would_make_of_them(void **state)
 	struct xr_machine m = machine_of("machines/server.ini"), p6 = machine_of("machines/p6.ini");
 	near(text(&m, "p0 = p0 * p1", XR_F64, 1), 4);
 	near(text(&m, "p0 = p0 * p1", XR_F64, 10), 0.5);
-	near(text(&m, "p0 = p0 * p1 + p2", XR_F64, 1), 4);     /* fused */
-	near(text(&p6, "p0 = p0 * p1 + p2", XR_F64, 1), 8);    /* not */
-	near(text(&m, "p0 = p0 + p1 * p2", XR_F64, 1), 4);     /* the product is the same every time */
+	near(text(&m, "p0 = p0 * p1 + p2", XR_F64, 1), 4);  /* fused */
+	near(text(&p6, "p0 = p0 * p1 + p2", XR_F64, 1), 8); /* not */
+	near(text(&m, "p0 = p0 + p1 * p2", XR_F64, 1), 4);  /* the product is the same every time */
 	near(text(&m, "p0 = (p0 + p1) * (p0 + p2)", XR_F64, 1), 8);
 	near(text(&m, "p0 += p1; p0 *= 3", XR_I32, 1), 4);
 	near(text(&m, "p0 = p0 + p1 + p0", XR_I64, 1), 2);
-	near(text(&m, "p0 = p1 * p2", XR_I64, 4), 0.2);        /* a copy is left in the loop */
-	near(text(&m, "p0 = p0 - p1", XR_I64, 1), -1);         /* no sub on this machine */
+	near(text(&m, "p0 = p1 * p2", XR_I64, 4), 0.2); /* a copy is left in the loop */
+	near(text(&m, "p0 = p0 - p1", XR_I64, 1), -1);  /* no sub on this machine */
 	near(text(&m, "p0 = foo(p0)", XR_I64, 1), -1);
 	near(text(&m, "p0 = (p0", XR_I64, 1), -1);
 	near(text(&m, "", XR_I64, 1), -1);
@@ -175,7 +177,8 @@ static void readings_are_what_the_core_takes(void **state)
 			double want = cost(&m, &spec);
 			assert_int_equal(r.status, XR_READ_OK);
 			if (fabs(r.cycles / want - 1) > 0.02 + m.jitter)
-				fail_msg("%s seed %d: %g cycles, not %g (spread %g)", files[i], (int)seed, r.cycles, want, r.spread);
+				fail_msg("%s seed %d: %g cycles, not %g (spread %g)", files[i], (int)seed, r.cycles,
+				         want, r.spread);
 			if (fabs(r.cycle_ns * m.mhz * 1e-3 - 1) > 0.01 + m.jitter + m.drift)
 				fail_msg("%s seed %d: a cycle of %g ns", files[i], (int)seed, r.cycle_ns);
 			xr_target_free(t);
@@ -238,7 +241,8 @@ static void the_same_seed_gives_the_same_samples(void **state)
 	(void)state;
 	struct xr_machine m = machine_of("machines/server.ini");
 	struct xr_spec spec = xr_spec_stream(XR_MUL, XR_F64, 1);
-	struct xr_target *a = xr_model_open_machine(&m, 5), *b = xr_model_open_machine(&m, 5), *c = xr_model_open_machine(&m, 6);
+	struct xr_target *a = xr_model_open_machine(&m, 5), *b = xr_model_open_machine(&m, 5),
+			 *c = xr_model_open_machine(&m, 6);
 	double x = time_one(a, &spec).ns, y = time_one(b, &spec).ns, z = time_one(c, &spec).ns;
 	assert_true(x == y && x != z);
 	xr_target_free(a);

@@ -47,8 +47,11 @@ static void sizes_take_letters(void **state)
 	(void)state;
 	struct xr_machine m;
 	struct xr_error err;
-	assert_int_equal(parse(&m, "[target]\nkind = simulated\n[cache l1d]\ncapacity = 48K\nways = 12 ; twelve\nline=64\n"
-	                           "  latency = 5\n[memory]\nsize = 2G\n[page]\nhuge = none\n", &err), 0);
+	assert_int_equal(parse(&m,
+	                       "[target]\nkind = simulated\n[cache l1d]\ncapacity = 48K\nways = 12 ; twelve\nline=64\n"
+	                       "  latency = 5\n[memory]\nsize = 2G\n[page]\nhuge = none\n",
+	                       &err),
+	                 0);
 	assert_int_equal(m.cache[0].capacity, 49152);
 	assert_int_equal(xr_machine_sets(&m.cache[0]), 64);
 	assert_int_equal(m.memory_bytes, UINT64_C(2) << 30);
@@ -61,9 +64,10 @@ static void a_type_overrides_its_class(void **state)
 	struct xr_machine m;
 	struct xr_error err;
 	char text[1024];
-	snprintf(text, sizeof text, "%s%s", head,
-	         "[op mul fp]\nlatency = 4\nunit = fp\n[op mul f64]\nlatency = 6\nunit = fp\n[op mul v32f64]\nlatency = 7\nunit = fp\n"
-	         "[fma]\nf32 = yes\n[emulated]\ni64 = 20\n[op add int]\n");
+	snprintf(
+		text, sizeof text, "%s%s", head,
+		"[op mul fp]\nlatency = 4\nunit = fp\n[op mul f64]\nlatency = 6\nunit = fp\n[op mul v32f64]\nlatency = 7\nunit = fp\n"
+		"[fma]\nf32 = yes\n[emulated]\ni64 = 20\n[op add int]\n");
 	assert_int_equal(parse(&m, text, &err), 0);
 	assert_true(xr_machine_op(&m, XR_MUL, XR_F32)->latency == 4);
 	assert_true(xr_machine_op(&m, XR_MUL, XR_F64)->latency == 6);
@@ -80,7 +84,8 @@ static void what_is_wrong_is_named_with_its_line(void **state)
 	(void)state;
 	refused("[cpu]\nspeed = 3\n", "m.ini:4: unknown key 'speed' in [cpu]");
 	refused("[cpus]\n", "m.ini:3: unknown section [cpus]");
-	refused("[cache l1d]\ncapacity = 48K\nways = 7\nline = 64\n", "m.ini:3: [cache l1d] capacity = 49152 is not a multiple");
+	refused("[cache l1d]\ncapacity = 48K\nways = 7\nline = 64\n",
+	        "m.ini:3: [cache l1d] capacity = 49152 is not a multiple");
 	refused("[cache l1d]\ncapacity = 48K\nways = 4\nline = 64\n", "m.ini:3: [cache l1d] has 192 sets");
 	refused("[cache l1d]\ncapacity = 48K\nways = 12\nline = 48\n", "not a power of two");
 	refused("[cache l1d]\nways = 12\n", "has no capacity");
@@ -119,7 +124,11 @@ static void empty_and_binary_files_are_refused(void **state)
 	assert_non_null(strstr(err.text, "m.ini:1: empty"));
 	assert_int_equal(parse(&m, "[cpu]\nmhz = 5\n", &err), -1);
 	assert_non_null(strstr(err.text, "no [target]"));
-	assert_int_equal(xr_machine_parse(&m, "m.ini", "\x7f" "ELF\2\1\1\0\0\0\0", 11, &err), -1);
+	assert_int_equal(xr_machine_parse(&m, "m.ini",
+	                                  "\x7f"
+	                                  "ELF\2\1\1\0\0\0\0",
+	                                  11, &err),
+	                 -1);
 	assert_non_null(strstr(err.text, "m.ini:1:"));
 	assert_int_equal(xr_machine_read(&m, "/nonexistent/m.ini", &err), -1);
 	assert_int_equal(err.code, XR_EXIT_USE);

@@ -177,12 +177,16 @@ static void any_machine_answers_any_question(void **state)
 		struct xr_target *t = xr_model_open_machine(&m, seed);
 		struct xr_span dense = {0, 64, 3000}, pages = {0, 65536 + 64, 60}, block = {0, 128, 500};
 		struct xr_buffer b = {1, 4 << 20, XR_ANY};
-		struct xr_spec spec[8] = {{.kind = XR_CLOCK}, xr_spec_stream(XR_ADD, XR_I32, 40), xr_spec_stream(XR_FMA, XR_F64, 9),
-		                          xr_spec_cycle(b, &dense, 1, 3), xr_spec_cycle(b, &pages, 1, 0)};
+		struct xr_spec spec[8] = {{.kind = XR_CLOCK},
+		                          xr_spec_stream(XR_ADD, XR_I32, 40),
+		                          xr_spec_stream(XR_FMA, XR_F64, 9),
+		                          xr_spec_cycle(b, &dense, 1, 3),
+		                          xr_spec_cycle(b, &pages, 1, 0)};
 		spec[5] = spec[3];
 		spec[5].chain.phase[0].access = XR_WRITE;
 		spec[6] = (struct xr_spec){.kind = XR_WALK};
-		spec[6].walk = (struct xr_walk_spec){.kind = XR_JUMPS, .bytes = 1 << 20, .span = &block, .n_spans = 1, .seed = 1};
+		spec[6].walk = (struct xr_walk_spec){
+			.kind = XR_JUMPS, .bytes = 1 << 20, .span = &block, .n_spans = 1, .seed = 1};
 		struct xr_member member[2] = {{0, &spec[1]}, {m.cores * m.smt - 1, &spec[3]}};
 		spec[7] = (struct xr_spec){.kind = XR_TEAM};
 		spec[7].team = (struct xr_team_spec){.kind = XR_TOGETHER, .member = member, .n_members = 2};

@@ -40,7 +40,8 @@ static double walk(struct xr_target *t, enum xr_walk_kind kind, uint64_t stride,
 {
 	struct xr_span span = {0, stride, count};
 	struct xr_spec spec = {.kind = XR_WALK};
-	spec.walk = (struct xr_walk_spec){.kind = kind, .region = 1, .bytes = 8 << 20, .span = &span, .n_spans = 1, .seed = 5};
+	spec.walk = (struct xr_walk_spec){
+		.kind = kind, .region = 1, .bytes = 8 << 20, .span = &span, .n_spans = 1, .seed = 5};
 	struct xr_reading r = time_one(t, &spec);
 	assert_int_equal(r.status, XR_READ_OK);
 	return r.cycles;
@@ -52,12 +53,12 @@ static void jumps_cost_the_misprediction_and_the_level(void **state)
 	struct xr_machine m = machine_of("machines/p6.ini");
 	m.n_tlbs = 0;
 	struct xr_target *t = xr_model_open_machine(&m, 2);
-	near(walk(t, XR_JUMPS, 32, 512), 16 + 1, 0.01);    /* 16K of code fit */
+	near(walk(t, XR_JUMPS, 32, 512), 16 + 1, 0.01); /* 16K of code fit */
 	near(walk(t, XR_JUMPS, 4096, 4), 16 + 1, 0.01);
 	near(walk(t, XR_JUMPS, 32, 200000), 16 + 120, 0.02);
 	near(walk(t, XR_PATTERN, 32, 512), 1, 0.01);
 	near(walk(t, XR_PATTERN, 32, 1024), 12, 0.01);
-	near(walk(t, XR_STRAIGHT, 4, 1000), 0.5, 0.01);          /* 2 alu */
+	near(walk(t, XR_STRAIGHT, 4, 1000), 0.5, 0.01);            /* 2 alu */
 	near(walk(t, XR_STRAIGHT, 4, 8192), 0.5 + 12 / 8.0, 0.02); /* 32K: every line from the second level */
 	xr_target_free(t);
 }
@@ -91,10 +92,10 @@ static void siblings_share_the_units_that_the_file_lists(void **state)
 	load.ops.stream[0].link = XR_FRESH;
 	struct xr_target *t = xr_model_open_machine(&m, 2);
 	near(together(t, 0, -1, &add, NULL), 0.25, 0.01);
-	near(together(t, 0, 1, &add, &add), 0.25, 0.01);  /* another core */
-	near(together(t, 0, 8, &add, &add), 0.5, 0.01);   /* its sibling */
+	near(together(t, 0, 1, &add, &add), 0.25, 0.01);     /* another core */
+	near(together(t, 0, 8, &add, &add), 0.5, 0.01);      /* its sibling */
 	near(together(t, 0, 8, &add, &chain), 0.3125, 0.01); /* a chain takes a quarter of one unit of four */
-	near(together(t, 0, 8, &load, &load), 0.5, 0.01); /* mem is not listed */
+	near(together(t, 0, 8, &load, &load), 0.5, 0.01);    /* mem is not listed */
 	xr_target_free(t);
 }
 
@@ -131,9 +132,9 @@ static void all_share_the_memory(void **state)
 	}
 	struct xr_target *t = xr_model_open_machine(&m, 2);
 	spec.team = (struct xr_team_spec){.kind = XR_TOGETHER, .member = member, .n_members = 1};
-	near(time_one(t, &spec).ns, 100 / 12.0, 0.05);       /* latency over misses in flight */
+	near(time_one(t, &spec).ns, 100 / 12.0, 0.05); /* latency over misses in flight */
 	spec.team.n_members = 4;
-	near(time_one(t, &spec).ns, 4 * 64 / 24.0, 0.05);    /* four times 64 bytes at 24 GB/s */
+	near(time_one(t, &spec).ns, 4 * 64 / 24.0, 0.05); /* four times 64 bytes at 24 GB/s */
 	xr_target_free(t);
 }
 
@@ -172,7 +173,8 @@ static void a_wall_clock_sees_everybody(void **state)
 		member[i] = (struct xr_member){-1, &add};
 	struct xr_target *t = xr_model_open_machine(&m, 2);
 	for (int i = 0; i < 6; i++) {
-		spec.team = (struct xr_team_spec){.kind = XR_WALL, .member = member, .n_members = (unsigned)crew[i], .window_ns = 1e7};
+		spec.team = (struct xr_team_spec){
+			.kind = XR_WALL, .member = member, .n_members = (unsigned)crew[i], .window_ns = 1e7};
 		near(time_one(t, &spec).cycles, 0.25 * want[i], 0.01);
 	}
 	xr_target_free(t);

@@ -39,9 +39,12 @@ static int rounds(struct xr_target *target, const size_t *idx, size_t k, int n, 
 			double stretch = 1 + m->drift * m->round / 9;
 			bool hit = fmod(m->round * 0.37, 1) < m->slow_share;
 			double slow = hit ? 2 : 1;
-			xr_raw_add(&lists[idx[j]], (struct xr_raw){.long_ns = (40 + 2 * 10000) * stretch * slow, .long_ops = 10000,
-			                                           .short_ns = (40 + 2 * 2500) * stretch, .short_ops = 2500,
-			                                           .ref_ns = 0.5 * stretch, .hit = hit && m->say_hit});
+			xr_raw_add(&lists[idx[j]], (struct xr_raw){.long_ns = (40 + 2 * 10000) * stretch * slow,
+			                                           .long_ops = 10000,
+			                                           .short_ns = (40 + 2 * 2500) * stretch,
+			                                           .short_ops = 2500,
+			                                           .ref_ns = 0.5 * stretch,
+			                                           .hit = hit && m->say_hit});
 		}
 	return 0;
 }

@@ -71,7 +71,8 @@ static void errors_come_back_as_text(void **state)
 
 static void a_statement_is_timed_or_refused(void **state)
 {
-	const struct xr_statement good = {.text = "p0 = p0 * p1", .type = "f64"}, bad = {.text = "p0 = sin(p0)", .type = "f64"};
+	const struct xr_statement good = {.text = "p0 = p0 * p1", .type = "f64"},
+				  bad = {.text = "p0 = sin(p0)", .type = "f64"};
 	struct xr_outcome outcome;
 	struct xr_error err;
 	struct xr_session *session = simulated();

@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 struct crowd {
-	int guilty;     /* who does it */
+	int guilty; /* who does it */
 	int questions;
-	int liar;       /* lie at this question; 0: never */
+	int liar; /* lie at this question; 0: never */
 };
 
 static int ask(void *self, const int *item, int n, enum xr_verdict *verdict)

@@ -55,7 +55,8 @@ static bool cgroup_dir(bool version2, char *dir, size_t size)
 		if (!path)
 			continue;
 		*path++ = '\0';
-		bool names_cpu = !strcmp(names + 1, "cpu") || !strncmp(names + 1, "cpu,", 4) || strstr(names, ",cpu,") ||
+		bool names_cpu = !strcmp(names + 1, "cpu") || !strncmp(names + 1, "cpu,", 4) ||
+		                 strstr(names, ",cpu,") ||
 		                 (strlen(names) > 4 && !strcmp(names + strlen(names) - 4, ",cpu"));
 		found = version2 ? !strncmp(line, "0:", 2) : names_cpu;
 		if (found)

@@ -125,7 +125,8 @@ static int find_out(struct xr_toolchain *tc, struct xr_error *err)
 	struct xr_strbuf text = {0};
 	int status = macros(tc, NULL, &text);
 	if (status == -1) {
-		xr_fail(err, XR_EXIT_TARGET, "cannot run the compiler '%s' (%s): install one (apt-get install gcc) or name it with --cc",
+		xr_fail(err, XR_EXIT_TARGET,
+		        "cannot run the compiler '%s' (%s): install one (apt-get install gcc) or name it with --cc",
 		        tc->cc, xr_strbuf_text(&text));
 		xr_strbuf_release(&text);
 		return -1;
@@ -137,7 +138,8 @@ static int find_out(struct xr_toolchain *tc, struct xr_error *err)
 		xr_strbuf_clear(&text);
 		if (macros(tc, native_flags[i], &text) == 0) {
 			tc->native_flag = native_flags[i];
-			tc->identity[XR_NATIVE] = xr_hash(tc->identity[XR_PLAIN] + 1 + i, xr_strbuf_text(&text), text.len);
+			tc->identity[XR_NATIVE] =
+				xr_hash(tc->identity[XR_PLAIN] + 1 + i, xr_strbuf_text(&text), text.len);
 		}
 	}
 	xr_strbuf_release(&text);
@@ -175,10 +177,11 @@ static int open_cache(struct xr_toolchain *tc, const char *cache)
 	if (!cache)
 		return 0;
 	if (xr_dir_make(cache))
-		tc->warning = xr_arena_printf(tc->arena, "cannot use the cache %s (%s): compiling everything anew", cache,
-		                              strerror(errno));
+		tc->warning = xr_arena_printf(tc->arena, "cannot use the cache %s (%s): compiling everything anew",
+		                              cache, strerror(errno));
 	else if (!xr_dir_is_private(cache))
-		tc->warning = xr_arena_printf(tc->arena, "not using the cache %s: it is not writable by you alone", cache);
+		tc->warning =
+			xr_arena_printf(tc->arena, "not using the cache %s: it is not writable by you alone", cache);
 	else
 		tc->cache = xr_arena_strdup(tc->arena, cache);
 	return 0;
@@ -299,7 +302,8 @@ static bool read_note(struct xr_toolchain *tc, struct unit *u)
 	for (size_t i = 0; ok && i < u->n; i++) {
 		struct xr_look *look = &u->out[i]->look;
 		int looked = 0, used = 0;
-		ok = sscanf(at, "%d %lf %lf %lf\n%n", &looked, &look->insns, &look->stack_refs, &look->calls, &used) == 4;
+		ok = sscanf(at, "%d %lf %lf %lf\n%n", &looked, &look->insns, &look->stack_refs, &look->calls, &used) ==
+		     4;
 		look->looked = looked;
 		at += used;
 	}
@@ -432,7 +436,8 @@ static struct unit half(const struct unit *u, bool second)
 
 /* Which specification an error of the compiler is about: the function it names ("In function 'xr_nano_…':" stands before
  * its errors), or the one that the line of the file belongs to. n: none of them. */
-static size_t guilty_of(const struct unit *u, const size_t *first_line, const char *in_function, const char *line, size_t len)
+static size_t guilty_of(const struct unit *u, const size_t *first_line, const char *in_function, const char *line,
+                        size_t len)
 {
 	for (size_t i = 0; in_function && i < u->n; i++) {
 		char name[32];
@@ -562,7 +567,8 @@ static int compile_agent(struct xr_toolchain *tc, bool baked, struct command *li
 			continue;
 		struct command c = compiler(tc, XR_PLAIN);
 		if (tc->gnu) {
-			add(&c, "-O2"); /* whatever the flags for the measured code say: the loops of the agent must be tight */
+			add(&c,
+			    "-O2"); /* whatever the flags for the measured code say: the loops of the agent must be tight */
 			add(&c, "-w");
 			add(&c, "-pthread");
 		}

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCAN_MAX = 64 };  /* more ways than this are not scanned but indexed */
+enum { SCAN_MAX = 64 }; /* more ways than this are not scanned but indexed */
 #define NONE UINT32_MAX
 enum { MARK_SHIFT = 61 };
 #define MARK_ONE (UINT64_C(1) << MARK_SHIFT)
@@ -13,10 +13,10 @@ enum { MARK_SHIFT = 61 };
 
 /* For sets of many ways: lines are found by a hash table and kept in order of age by a list. */
 struct xr_array_index {
-	uint32_t *slot;     /* place of a line + 1 */
+	uint32_t *slot; /* place of a line + 1 */
 	uint64_t slot_mask;
 	uint32_t *older, *newer, *oldest, *newest;
-	uint32_t *used;     /* filled ways of each set */
+	uint32_t *used; /* filled ways of each set */
 };
 
 static struct xr_array_index *index_new(size_t sets, size_t n)

@@ -14,9 +14,9 @@
 #include <string.h>
 
 enum {
-	PLAIN_MAX = 16384,       /* places of a walk in few spans that are all simulated */
-	LISTED_MAX = 160000,     /* the same for a walk that lists places one by one: it means those */
-	SCRIPT_STEPS = 12000,    /* of all repetitions of a script together, about */
+	PLAIN_MAX = 16384,    /* places of a walk in few spans that are all simulated */
+	LISTED_MAX = 160000,  /* the same for a walk that lists places one by one: it means those */
+	SCRIPT_STEPS = 12000, /* of all repetitions of a script together, about */
 	SCRIPT_REPS = 64,
 	SCRIPT_PHASE_MAX = 400000,
 	IRQ_LINES = 64,
@@ -24,14 +24,14 @@ enum {
 
 struct chain {
 	struct xr_mem_buffer *buffer;
-	bool huge;              /* pages that the costs below were found with */
+	bool huge; /* pages that the costs below were found with */
 	/* scripts */
-	double *rep_cycles;     /* timed cycles of the repetitions that were simulated */
+	double *rep_cycles; /* timed cycles of the repetitions that were simulated */
 	size_t n_reps;
-	double untimed_cycles;  /* per repetition, about */
-	double accesses;        /* timed, per repetition */
+	double untimed_cycles; /* per repetition, about */
+	double accesses;       /* timed, per repetition */
 	int timed_phases;
-	double reps;            /* per sample */
+	double reps; /* per sample */
 };
 
 static void chain_free(void *own)
@@ -183,7 +183,8 @@ static void sample_script(struct xr_model *model, struct xr_job *job, struct xr_
 	double start = clock->now_ns, before = xr_model_reference(model);
 	struct xr_raw raw = {.long_ops = c->accesses * c->reps};
 	struct xr_sim_work untimed = {.cycles = c->untimed_cycles * c->reps};
-	struct xr_sim_work timed = {.cycles = drawn_cycles(model, c, c->reps) * c->reps, .refill_cycles = job->one.refill_cycles};
+	struct xr_sim_work timed = {.cycles = drawn_cycles(model, c, c->reps) * c->reps,
+	                            .refill_cycles = job->one.refill_cycles};
 	double looks = c->reps * c->timed_phases;
 
 	xr_sim_run(clock, &untimed, &raw.hit);
@@ -194,7 +195,8 @@ static void sample_script(struct xr_model *model, struct xr_job *job, struct xr_
 	for (int i = 0; i < 12 && looks > 1; i++)
 		raw.long_ns += model->machine.timer_ns * sqrt(looks / 6) * (xr_rng_unit(&clock->rng) - 0.5);
 	if (looks <= 1)
-		raw.long_ns = floor(raw.long_ns / model->machine.timer_ns + xr_rng_unit(&clock->rng)) * model->machine.timer_ns;
+		raw.long_ns = floor(raw.long_ns / model->machine.timer_ns + xr_rng_unit(&clock->rng)) *
+		              model->machine.timer_ns;
 	clock->now_ns += 2 * looks * model->machine.timer_cost_ns;
 	double after = xr_model_reference(model);
 	raw.ref_ns = xr_model_reference_around(before, after);
@@ -226,7 +228,8 @@ static void find_costs(struct xr_model *model, struct xr_job *job, struct xr_rea
 	simulate_script(model, job, out);
 	job->sample = sample_script;
 	double ghz = model->machine.mhz * 1e-3;
-	double rep_ns = (c->untimed_cycles + c->rep_cycles[0]) / ghz + 2 * c->timed_phases * model->machine.timer_cost_ns;
+	double rep_ns =
+		(c->untimed_cycles + c->rep_cycles[0]) / ghz + 2 * c->timed_phases * model->machine.timer_cost_ns;
 	c->reps = fmax(1, floor(model->sample_ns / rep_ns));
 }
 
@@ -258,7 +261,8 @@ static const char *wrong_with(const struct xr_chain_spec *spec)
 		for (size_t k = 0; k < phase->n_spans; k++) {
 			const struct xr_span *s = &phase->span[k];
 			uint64_t last = s->count ? (s->count - 1) * s->stride : 0;
-			if (s->base > spec->buffer.bytes || last > spec->buffer.bytes - s->base || s->base + last + 8 > spec->buffer.bytes)
+			if (s->base > spec->buffer.bytes || last > spec->buffer.bytes - s->base ||
+			    s->base + last + 8 > spec->buffer.bytes)
 				return "an address outside the buffer";
 		}
 	}

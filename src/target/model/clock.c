@@ -36,7 +36,8 @@ double xr_sim_ghz(const struct xr_sim_clock *clock)
 	const struct xr_machine *m = clock->machine;
 	double s = clock->now_ns * 1e-9, ghz = m->mhz * 1e-3 * clock->stepped;
 	if (m->drift > 0)
-		ghz *= 1 + m->drift * (0.6 * sin(2 * pi * s / 2.3 + clock->phase[0]) + 0.4 * sin(2 * pi * s / 0.7 + clock->phase[1]));
+		ghz *= 1 + m->drift * (0.6 * sin(2 * pi * s / 2.3 + clock->phase[0]) +
+		                       0.4 * sin(2 * pi * s / 0.7 + clock->phase[1]));
 	if (m->ramp > 0)
 		ghz *= 1 - m->ramp * exp(-s * 1e3 / m->ramp_ms);
 	return ghz;
@@ -65,7 +66,8 @@ void xr_sim_run(struct xr_sim_clock *clock, const struct xr_sim_work *work, bool
 	for (;;) {
 		double irq = clock->next_interrupt_ns, preempt = clock->next_preempt_ns;
 		if (irq >= 0 && irq < end && (preempt < 0 || irq <= preempt)) {
-			end += m->interrupt_us * 1e3 * (0.7 + 0.6 * xr_rng_unit(&clock->rng)) + work->refill_cycles / ghz;
+			end += m->interrupt_us * 1e3 * (0.7 + 0.6 * xr_rng_unit(&clock->rng)) +
+			       work->refill_cycles / ghz;
 			clock->interrupts++;
 			clock->next_interrupt_ns += exponential(clock, 1e9 / m->interrupts_hz);
 		} else if (preempt >= 0 && preempt < end) {

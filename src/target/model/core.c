@@ -10,7 +10,7 @@ static const double linger_cycles = 100;
 
 /* What one statement of a stream asks for. */
 struct statement {
-	double latency;                /* through its operand on the chain */
+	double latency; /* through its operand on the chain */
 	double slots, software, calls;
 	double unit[XR_MACHINE_UNITS];
 	int pieces;
@@ -66,7 +66,7 @@ static bool plain_cost(const struct xr_machine *machine, enum xr_op op, struct x
 		return true;
 	case XR_SHUFFLE:
 		out->unit = xr_machine_unit(machine, "shuffle") >= 0 ? xr_machine_unit(machine, "shuffle")
-		          : xr_machine_unit(machine, "fp") >= 0      ? xr_machine_unit(machine, "fp")
+		            : xr_machine_unit(machine, "fp") >= 0    ? xr_machine_unit(machine, "fp")
 		                                                     : alu;
 		return true;
 	default:

@@ -112,7 +112,8 @@ const struct xr_machine_op *xr_machine_op(const struct xr_machine *machine, enum
 		const struct xr_machine_op *fma = section_of(machine, XR_FMA, type);
 		if (fma || !machine->fma_said[element])
 			return fma;
-		return section_of(machine, XR_MUL, type); /* [fma] says yes and nothing else: costs what a multiply does */
+		return section_of(machine, XR_MUL,
+		                  type); /* [fma] says yes and nothing else: costs what a multiply does */
 	}
 	return section_of(machine, op, type);
 }
@@ -131,8 +132,9 @@ static int check_op(struct xr_machine *machine, struct xr_machine_op *op, enum x
 	if (op->unit_name[0]) {
 		op->unit = xr_machine_unit(machine, op->unit_name);
 		if (op->unit < 0)
-			return xr_fail(err, XR_EXIT_USE, "%s:%d: [op %s] uses unit '%s', which [cpu] units does not list", name,
-			               op->line, xr_ops[which].name, op->unit_name);
+			return xr_fail(err, XR_EXIT_USE,
+			               "%s:%d: [op %s] uses unit '%s', which [cpu] units does not list", name, op->line,
+			               xr_ops[which].name, op->unit_name);
 		return 0;
 	}
 	op->unit = xr_machine_unit(machine, xr_ops[which].name);
@@ -164,24 +166,27 @@ static int check_cache(const struct xr_machine *machine, const struct xr_machine
 		return xr_fail(err, XR_EXIT_USE, "%s:%d: [cache %s] has no %s", name, c->line, c->name,
 		               c->capacity ? "line" : "capacity");
 	if (!is_power(c->line_bytes))
-		return xr_fail(err, XR_EXIT_USE, "%s:%d: [cache %s] line = %llu is not a power of two", name, c->line, c->name,
-		               (unsigned long long)c->line_bytes);
+		return xr_fail(err, XR_EXIT_USE, "%s:%d: [cache %s] line = %llu is not a power of two", name, c->line,
+		               c->name, (unsigned long long)c->line_bytes);
 	uint64_t lines = c->capacity / c->line_bytes, ways = c->ways ? c->ways : lines;
 	if (!lines || c->capacity % c->line_bytes || ways > lines || lines % ways)
-		return xr_fail(err, XR_EXIT_USE, "%s:%d: [cache %s] capacity = %llu is not a multiple of ways x line = %llu", name,
-		               c->line, c->name, (unsigned long long)c->capacity, (unsigned long long)(ways * c->line_bytes));
+		return xr_fail(err, XR_EXIT_USE,
+		               "%s:%d: [cache %s] capacity = %llu is not a multiple of ways x line = %llu", name,
+		               c->line, c->name, (unsigned long long)c->capacity,
+		               (unsigned long long)(ways * c->line_bytes));
 	if (lines > LINES_MAX)
-		return xr_fail(err, XR_EXIT_USE, "%s:%d: [cache %s] has %llu lines, more than can be simulated (%d)", name, c->line,
-		               c->name, (unsigned long long)lines, LINES_MAX);
+		return xr_fail(err, XR_EXIT_USE, "%s:%d: [cache %s] has %llu lines, more than can be simulated (%d)",
+		               name, c->line, c->name, (unsigned long long)lines, LINES_MAX);
 	if (!is_power(lines / ways) && !c->hash)
-		return xr_fail(err, XR_EXIT_USE, "%s:%d: [cache %s] has %llu sets, not a power of two: only hash = yes can", name,
+		return xr_fail(err, XR_EXIT_USE,
+		               "%s:%d: [cache %s] has %llu sets, not a power of two: only hash = yes can", name,
 		               c->line, c->name, (unsigned long long)(lines / ways));
 	if (machine->page_bytes && c->line_bytes > machine->page_bytes)
-		return xr_fail(err, XR_EXIT_USE, "%s:%d: [cache %s] line = %llu is longer than a page", name, c->line, c->name,
-		               (unsigned long long)c->line_bytes);
+		return xr_fail(err, XR_EXIT_USE, "%s:%d: [cache %s] line = %llu is longer than a page", name, c->line,
+		               c->name, (unsigned long long)c->line_bytes);
 	if (c->shared_by > machine->cores)
-		return xr_fail(err, XR_EXIT_USE, "%s:%d: [cache %s] shared_by = %d, but there are %d cores", name, c->line, c->name,
-		               c->shared_by, machine->cores);
+		return xr_fail(err, XR_EXIT_USE, "%s:%d: [cache %s] shared_by = %d, but there are %d cores", name,
+		               c->line, c->name, c->shared_by, machine->cores);
 	return 0;
 }
 
@@ -203,13 +208,16 @@ static void find_shared_units(struct xr_machine *machine)
 static void put_in_order(struct xr_machine *machine)
 {
 	for (int i = 1; i < machine->n_caches; i++)
-		for (int j = i; j && machine->cache[j].holds != XR_HOLDS_BOTH && machine->cache[j - 1].holds == XR_HOLDS_BOTH; j--) {
+		for (int j = i;
+		     j && machine->cache[j].holds != XR_HOLDS_BOTH && machine->cache[j - 1].holds == XR_HOLDS_BOTH;
+		     j--) {
 			struct xr_machine_cache swap = machine->cache[j];
 			machine->cache[j] = machine->cache[j - 1];
 			machine->cache[j - 1] = swap;
 		}
 	for (int i = 1; i < machine->n_tlbs; i++)
-		for (int j = i; j && machine->tlb[j].holds != XR_HOLDS_BOTH && machine->tlb[j - 1].holds == XR_HOLDS_BOTH; j--) {
+		for (int j = i;
+		     j && machine->tlb[j].holds != XR_HOLDS_BOTH && machine->tlb[j - 1].holds == XR_HOLDS_BOTH; j--) {
 			struct xr_machine_tlb swap = machine->tlb[j];
 			machine->tlb[j] = machine->tlb[j - 1];
 			machine->tlb[j - 1] = swap;
@@ -227,7 +235,8 @@ int xr_machine_check(struct xr_machine *machine, const char *name, struct xr_err
 		const struct xr_machine_tlb *t = &machine->tlb[i];
 		uint64_t ways = t->ways ? t->ways : t->entries;
 		if (!t->entries || ways > t->entries || t->entries % ways)
-			return xr_fail(err, XR_EXIT_USE, "%s:%d: [tlb %s] entries = %llu is not a multiple of ways = %llu", name, t->line,
+			return xr_fail(err, XR_EXIT_USE,
+			               "%s:%d: [tlb %s] entries = %llu is not a multiple of ways = %llu", name, t->line,
 			               t->name, (unsigned long long)t->entries, (unsigned long long)ways);
 	}
 	if (machine->page_bytes && !is_power(machine->page_bytes))
@@ -242,8 +251,8 @@ int xr_machine_check(struct xr_machine *machine, const char *name, struct xr_err
 		return xr_fail(err, XR_EXIT_USE, "%s:1: [registers] vector_bytes = %d is not a power of two", name,
 		               machine->vector_bytes);
 	if (machine->nodes > machine->cores || machine->cores % machine->nodes)
-		return xr_fail(err, XR_EXIT_USE, "%s:1: [threads] cores = %d cannot be split evenly over nodes = %d", name,
-		               machine->cores, machine->nodes);
+		return xr_fail(err, XR_EXIT_USE, "%s:1: [threads] cores = %d cannot be split evenly over nodes = %d",
+		               name, machine->cores, machine->nodes);
 	find_shared_units(machine);
 	put_in_order(machine);
 	return 0;

@@ -7,9 +7,9 @@
 #include <string.h>
 
 enum {
-	TRACKERS = 16,       /* pages in which streams are followed */
-	STRIDE_MAX = 8192,   /* bytes: longer strides are not recognised */
-	SLOT_SHIFT = 42,     /* of virtual addresses: every buffer has a slot of its own */
+	TRACKERS = 16,     /* pages in which streams are followed */
+	STRIDE_MAX = 8192, /* bytes: longer strides are not recognised */
+	SLOT_SHIFT = 42,   /* of virtual addresses: every buffer has a slot of its own */
 };
 
 /* A cache or a TLB, of one core or of the cores that share it. */
@@ -87,7 +87,8 @@ struct xr_mem *xr_mem_new(const struct xr_machine *machine, uint64_t seed)
 		if (machine->tlb[i].holds & XR_HOLDS_CODE)
 			mem->code.tlb[mem->code.n_tlbs++] = i;
 	}
-	mem->prefetches = mem->data.n && (machine->prefetch_adjacent || machine->prefetch_stream || machine->prefetch_stride);
+	mem->prefetches =
+		mem->data.n && (machine->prefetch_adjacent || machine->prefetch_stream || machine->prefetch_stride);
 	mem->core = xr_calloc((size_t)machine->cores, sizeof *mem->core);
 	return mem;
 }
@@ -129,7 +130,8 @@ static struct box *box_of(struct xr_mem *mem, int index, int group)
 	box->cache = cache;
 	box->group = group;
 	box->line_shift = log2_of(cache->line_bytes);
-	xr_array_init(&box->array, xr_machine_sets(cache), xr_machine_ways(cache), (enum xr_policy)cache->policy, &mem->rng);
+	xr_array_init(&box->array, xr_machine_sets(cache), xr_machine_ways(cache), (enum xr_policy)cache->policy,
+	              &mem->rng);
 	mem->boxes = xr_realloc(mem->boxes, mem->n_boxes + 1, sizeof(struct box *));
 	mem->boxes[mem->n_boxes++] = box;
 	return box;
@@ -143,8 +145,8 @@ static void make_core(struct xr_mem *mem, struct core *core, int index)
 	for (int i = 0; i < mem->machine->n_tlbs; i++) {
 		const struct xr_machine_tlb *t = &mem->machine->tlb[i];
 		core->tlb[i] = xr_calloc(1, sizeof *core->tlb[i]);
-		xr_array_init(core->tlb[i], t->entries / xr_machine_tlb_ways(t), xr_machine_tlb_ways(t), (enum xr_policy)t->policy,
-		              &mem->rng);
+		xr_array_init(core->tlb[i], t->entries / xr_machine_tlb_ways(t), xr_machine_tlb_ways(t),
+		              (enum xr_policy)t->policy, &mem->rng);
 	}
 }
 
@@ -235,7 +237,8 @@ static uint64_t physical(struct xr_mem *mem, struct xr_mem_buffer *b, uint64_t a
 	uint64_t page = offset >> shift;
 	uint32_t *frame = b->huge ? &b->huge_frame[page] : &b->frame[page];
 	if (!*frame)
-		*frame = 1 + (uint32_t)(b->huge ? new_frame(mem, b, mem->machine->huge_bytes, page, b->huge_base, mem->huge_given++)
+		*frame = 1 + (uint32_t)(b->huge ? new_frame(mem, b, mem->machine->huge_bytes, page, b->huge_base,
+		                                            mem->huge_given++)
 		                                : new_frame(mem, b, mem->machine->page_bytes, page, b->small_base,
 		                                            mem->frames_given++));
 	return (uint64_t)(*frame - 1) << shift | (offset & ((UINT64_C(1) << shift) - 1));
@@ -322,8 +325,8 @@ static inline uint64_t *find_line(struct xr_mem *mem, const struct box *box, str
 	return xr_array_find(&box->array, *set, spot->address >> box->line_shift);
 }
 
-static void leave(struct xr_mem *mem, struct core *core, const struct path *path, int level, const struct xr_victim *victim,
-                  double *down);
+static void leave(struct xr_mem *mem, struct core *core, const struct path *path, int level,
+                  const struct xr_victim *victim, double *down);
 
 /* Puts a line into a set where it is not. */
 static void fill(struct xr_mem *mem, struct core *core, const struct path *path, int level, const struct spot *spot,
@@ -367,14 +370,15 @@ static bool expel_nearer(struct xr_mem *mem, const struct box *box, struct xr_me
 			while (at < paths[p]->n && core->cache[paths[p]->cache[at]] != box)
 				at++;
 			for (int i = 0; i < at && at < paths[p]->n; i++)
-				dirty |= expel(mem, core->cache[paths[p]->cache[i]], b, address, box->cache->line_bytes);
+				dirty |=
+					expel(mem, core->cache[paths[p]->cache[i]], b, address, box->cache->line_bytes);
 		}
 	return dirty;
 }
 
 /* A line left a level: back-invalidation, victims of exclusive levels, write-backs. */
-static void leave(struct xr_mem *mem, struct core *core, const struct path *path, int level, const struct xr_victim *victim,
-                  double *down)
+static void leave(struct xr_mem *mem, struct core *core, const struct path *path, int level,
+                  const struct xr_victim *victim, double *down)
 {
 	struct box *box = core->cache[path->cache[level]];
 	const struct xr_machine_cache *next = level + 1 < path->n ? core->cache[path->cache[level + 1]]->cache : NULL;
@@ -402,8 +406,8 @@ static void leave(struct xr_mem *mem, struct core *core, const struct path *path
 
 /* Where is the line? Uses it there, brings it to all nearer levels that take it. Not wanted: somebody guesses that it will
  * be; finding it where it is to go then is no use of it. */
-static int bring(struct xr_mem *mem, struct core *core, const struct path *path, struct spot *spot, int nearest, bool wanted,
-                 double *down)
+static int bring(struct xr_mem *mem, struct core *core, const struct path *path, struct spot *spot, int nearest,
+                 bool wanted, double *down)
 {
 	int found = path->n;
 	bool dirty = false;
@@ -496,7 +500,8 @@ static void stream_prefetch(struct xr_mem *mem, struct core *core, struct xr_mem
 	}
 }
 
-static void run_prefetchers(struct xr_mem *mem, struct core *core, struct xr_mem_buffer *b, uint64_t address, bool missed)
+static void run_prefetchers(struct xr_mem *mem, struct core *core, struct xr_mem_buffer *b, uint64_t address,
+                            bool missed)
 {
 	const struct xr_machine *m = mem->machine;
 	if (m->prefetch_adjacent && missed) {
@@ -583,7 +588,8 @@ uint64_t xr_mem_accesses(const struct xr_mem *mem)
 	return mem->accesses;
 }
 
-bool xr_mem_holds(struct xr_mem *mem, int core, struct xr_mem_buffer *buffer, uint64_t offset, enum xr_use use, int level)
+bool xr_mem_holds(struct xr_mem *mem, int core, struct xr_mem_buffer *buffer, uint64_t offset, enum xr_use use,
+                  int level)
 {
 	struct spot spot = {.b = buffer, .address = buffer->address + offset};
 	return is_in(mem, core_of(mem, core), path_of(mem, use), level, &spot);

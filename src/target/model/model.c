@@ -98,7 +98,8 @@ static double find_granule(struct xr_sim_clock *clock)
 	bool stood = false;
 	int n = 0;
 	while (n < LOOKS && clock->now_ns < patience && !(stood && n >= 20)) {
-		if (stood && clock->machine->timer_ns > 10 * cost) /* nobody would notice that these looks are skipped */
+		if (stood &&
+		    clock->machine->timer_ns > 10 * cost) /* nobody would notice that these looks are skipped */
 			clock->now_ns = fmax(clock->now_ns, last + clock->machine->timer_ns - 2 * cost);
 		clock->now_ns += cost * 0.3 * xr_rng_unit(&clock->rng);
 		double now = xr_sim_look(clock);

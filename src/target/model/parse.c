@@ -17,13 +17,13 @@
 enum { NAME_MAX_BYTES = 48, FILE_MAX_BYTES = 1 << 20, SEEN_MAX = 2048 };
 
 enum kind {
-	COUNT,   /* int */
-	NUMBER,  /* uint64_t */
-	SIZE,    /* uint64_t with K, M, G */
-	REAL,    /* double */
-	YES,     /* int, yes or no */
-	CHOICE,  /* int, index of a word */
-	WORDS,   /* char[size] */
+	COUNT,  /* int */
+	NUMBER, /* uint64_t */
+	SIZE,   /* uint64_t with K, M, G */
+	REAL,   /* double */
+	YES,    /* int, yes or no */
+	CHOICE, /* int, index of a word */
+	WORDS,  /* char[size] */
 };
 
 struct key {
@@ -353,8 +353,15 @@ static int begin_cache(struct parser *p, const char *name)
 	if (m->n_caches == XR_MACHINE_CACHES)
 		return fail(p, "more than %d caches", XR_MACHINE_CACHES);
 	struct xr_machine_cache *c = &m->cache[m->n_caches++];
-	*c = (struct xr_machine_cache){.holds = XR_HOLDS_DATA, .ways = 1, .line_bytes = 64, .latency = 1, .policy = XR_LRU,
-	                               .write_allocate = 1, .write_back = 1, .shared_by = 1, .line = p->line};
+	*c = (struct xr_machine_cache){.holds = XR_HOLDS_DATA,
+	                               .ways = 1,
+	                               .line_bytes = 64,
+	                               .latency = 1,
+	                               .policy = XR_LRU,
+	                               .write_allocate = 1,
+	                               .write_back = 1,
+	                               .shared_by = 1,
+	                               .line = p->line};
 	memcpy(c->name, name, strlen(name));
 	p->base = c;
 	return 1;
@@ -527,7 +534,8 @@ int xr_machine_parse(struct xr_machine *machine, const char *name, const char *t
 		fail(p, "not understood");
 	if (!p->failed && !p->kind[0]) {
 		p->line = p->line ? p->line : 1;
-		fail(p, p->n_sections ? "no [target] with kind = simulated" : "empty: a machine file begins with [target] and kind = simulated");
+		fail(p, p->n_sections ? "no [target] with kind = simulated"
+		                      : "empty: a machine file begins with [target] and kind = simulated");
 	}
 	int status = p->failed ? -1 : 0;
 	free(p);

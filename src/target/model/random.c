@@ -49,22 +49,31 @@ static void add_cache(struct xr_machine *m, const char *name, int holds, uint64_
                       double latency, int policy, int index)
 {
 	struct xr_machine_cache *c = &m->cache[m->n_caches++];
-	*c = (struct xr_machine_cache){.holds = holds, .capacity = sets * ways * line, .line_bytes = line, .ways = ways,
-	                               .latency = latency, .policy = policy, .index = index, .write_allocate = 1,
-	                               .write_back = 1, .shared_by = 1};
+	*c = (struct xr_machine_cache){.holds = holds,
+	                               .capacity = sets * ways * line,
+	                               .line_bytes = line,
+	                               .ways = ways,
+	                               .latency = latency,
+	                               .policy = policy,
+	                               .index = index,
+	                               .write_allocate = 1,
+	                               .write_back = 1,
+	                               .shared_by = 1};
 	snprintf(c->name, sizeof c->name, "%s", name);
 }
 
 static void add_tlb(struct xr_machine *m, const char *name, int holds, uint64_t entries, uint64_t ways, double penalty)
 {
 	struct xr_machine_tlb *t = &m->tlb[m->n_tlbs++];
-	*t = (struct xr_machine_tlb){.holds = holds, .entries = entries, .ways = ways, .penalty = penalty, .policy = XR_LRU};
+	*t = (struct xr_machine_tlb){
+		.holds = holds, .entries = entries, .ways = ways, .penalty = penalty, .policy = XR_LRU};
 	snprintf(t->name, sizeof t->name, "%s", name);
 }
 
 /* ---- templates: latency of add/mul/fadd/fmul/fma, geometry of caches and TLBs as published ---- */
 
-struct template {
+struct template
+{
 	double mhz;
 	int width, alu, mul, fp, mem, registers_int, registers_fp, vector, vector_bytes;
 	double imul, fadd, fmul, fma; /* fma 0: none */
@@ -82,27 +91,29 @@ struct template {
 
 static const struct template templates[] = {
 	/* like Ice Lake-SP */
-	{3500, 5, 4, 1, 2, 2, 14, 16, 32, 64, 3, 4, 4, 4, 64, 12, 64, 5, 64, 8, 1024, 20, 14, 8192, 12, 70, 280, 64, 4, 2048, 16,
-         128, 8, 7, 40, 17},
+	{3500, 5, 4,    1,  2,  2,    14, 16, 32,  64, 3, 4,    4,  4,   64, 12, 64, 5,
+         64,   8, 1024, 20, 14, 8192, 12, 70, 280, 64, 4, 2048, 16, 128, 8,  7,  40, 17},
 	/* like Sapphire Rapids */
-	{3200, 6, 5, 1, 2, 3, 14, 16, 32, 64, 3, 3, 4, 4, 64, 12, 64, 5, 64, 8, 2048, 16, 15, 16384, 15, 75, 320, 96, 6, 2048, 16,
-         256, 8, 7, 40, 18},
+	{3200, 6, 5,    1,  2,  3,     14, 16, 32,  64, 3, 3,    4,  4,   64, 12, 64, 5,
+         64,   8, 2048, 16, 15, 16384, 15, 75, 320, 96, 6, 2048, 16, 256, 8,  7,  40, 18},
 	/* like Zen 3 */
-	{3600, 6, 4, 1, 2, 3, 14, 16, 16, 32, 3, 3, 3, 4, 64, 8, 64, 4, 64, 8, 1024, 8, 12, 32768, 16, 46, 250, 64, 0, 2048, 8, 64,
-         0, 8, 36, 14},
+	{3600, 6, 4,    1, 2,  3,     14, 16, 16,  32, 3, 3,    3, 4,  64, 8, 64, 4,
+         64,   8, 1024, 8, 12, 32768, 16, 46, 250, 64, 0, 2048, 8, 64, 0,  8, 36, 14},
 	/* like Zen 4 */
-	{4500, 6, 4, 1, 2, 3, 14, 16, 32, 32, 3, 3, 3, 4, 64, 8, 64, 4, 64, 8, 2048, 8, 14, 32768, 16, 50, 300, 72, 0, 3072, 12, 64,
-         0, 8, 36, 14},
+	{4500, 6, 4,    1, 2,  3,     14, 16, 32,  32, 3, 3,    3,  4,  64, 8, 64, 4,
+         64,   8, 2048, 8, 14, 32768, 16, 50, 300, 72, 0, 3072, 12, 64, 0,  8, 36, 14},
 	/* like Neoverse N1 */
-	{2600, 4, 3, 1, 2, 2, 28, 32, 32, 16, 2, 2, 3, 4, 256, 4, 64, 4, 256, 4, 2048, 8, 11, 0, 0, 0, 230, 48, 0, 1280, 5, 48, 0, 5,
-         30, 11},
+	{2600, 4, 3,    1, 2,  2, 28, 32, 32,  16, 2, 2,    3, 4,  256, 4, 64, 4,
+         256,  4, 2048, 8, 11, 0, 0,  0,  230, 48, 0, 1280, 5, 48, 0,   5, 30, 11},
 	/* like a small in-order core */
-	{1000, 2, 2, 1, 1, 1, 28, 32, 0, 16, 3, 4, 4, 0, 128, 4, 64, 3, 256, 2, 512, 8, 12, 0, 0, 0, 110, 32, 0, 512, 4, 16, 0, 6, 30, 8},
+	{1000, 2, 2,   1, 1,  1, 28, 32, 0,   16, 3, 4,   4, 0,  128, 4, 64, 3,
+         256,  2, 512, 8, 12, 0, 0,  0,  110, 32, 0, 512, 4, 16, 0,   6, 30, 8},
 	/* like P6 */
-	{1000, 3, 2, 1, 1, 1, 6, 8, 0, 16, 4, 3, 5, 0, 128, 4, 32, 3, 128, 4, 2048, 4, 12, 0, 0, 0, 120, 64, 4, 0, 0, 32, 4, 20, 0, 12},
+	{1000, 3, 2,    1, 1,  1, 6, 8, 0,   16, 4, 3, 5, 0,  128, 4,  32, 3,
+         128,  4, 2048, 4, 12, 0, 0, 0, 120, 64, 4, 0, 0, 32, 4,   20, 0,  12},
 	/* like a PowerPC of the 2000s */
-	{1800, 4, 2, 1, 2, 2, 28, 32, 32, 16, 5, 6, 6, 6, 128, 2, 128, 3, 512, 1, 512, 8, 13, 0, 0, 0, 220, 128, 4, 1024, 4, 128, 4, 12,
-         60, 16},
+	{1800, 4, 2,   1, 2,  2, 28, 32, 32,  16,  5, 6,    6, 6,   128, 2,  128, 3,
+         512,  1, 512, 8, 13, 0, 0,  0,  220, 128, 4, 1024, 4, 128, 4,   12, 60,  16},
 };
 
 static void set_costs(struct xr_machine *m, const struct template *t)
@@ -136,11 +147,15 @@ static void from_template(struct xr_machine *m, const struct template *t, struct
 	m->registers_vector = t->vector;
 	m->vector_bytes = t->vector_bytes;
 	set_costs(m, t);
-	add_cache(m, "l1d", XR_HOLDS_DATA, t->l1_sets, t->l1_ways, t->line, t->l1_latency, PICK(rng, inner), XR_VIRTUAL);
-	add_cache(m, "l1i", XR_HOLDS_CODE, t->l1i_sets, t->l1i_ways, t->line, t->l1_latency, PICK(rng, inner), XR_VIRTUAL);
-	add_cache(m, "l2", XR_HOLDS_BOTH, t->l2_sets, t->l2_ways, t->line, t->l2_latency, PICK(rng, outer), XR_PHYSICAL);
+	add_cache(m, "l1d", XR_HOLDS_DATA, t->l1_sets, t->l1_ways, t->line, t->l1_latency, PICK(rng, inner),
+	          XR_VIRTUAL);
+	add_cache(m, "l1i", XR_HOLDS_CODE, t->l1i_sets, t->l1i_ways, t->line, t->l1_latency, PICK(rng, inner),
+	          XR_VIRTUAL);
+	add_cache(m, "l2", XR_HOLDS_BOTH, t->l2_sets, t->l2_ways, t->line, t->l2_latency, PICK(rng, outer),
+	          XR_PHYSICAL);
 	if (t->l3_sets) {
-		add_cache(m, "l3", XR_HOLDS_BOTH, t->l3_sets, t->l3_ways, t->line, t->l3_latency, PICK(rng, outer), XR_PHYSICAL);
+		add_cache(m, "l3", XR_HOLDS_BOTH, t->l3_sets, t->l3_ways, t->line, t->l3_latency, PICK(rng, outer),
+		          XR_PHYSICAL);
 		m->cache[m->n_caches - 1].shared_by = 4;
 		m->cache[m->n_caches - 1].hash = 1;
 	}

@@ -18,20 +18,20 @@ enum { PLACES_MAX = 20000, CHUNK = 16, STEPS_MAX = 600000, LAPS_WARM = 2 };
 struct player {
 	int cpu, core;
 	const struct xr_spec *work;
-	struct xr_demand demand;    /* operations, or what a walk asks of the units */
-	struct xr_trip trip;        /* walks */
+	struct xr_demand demand; /* operations, or what a walk asks of the units */
+	struct xr_trip trip;     /* walks */
 	struct xr_tally tally;
-	double time;                /* simulated, of walks */
+	double time; /* simulated, of walks */
 	size_t steps;
-	double cycles;              /* per operation or access, with the others around */
+	double cycles; /* per operation or access, with the others around */
 	bool walks;
 };
 
 struct team {
 	struct player *player;
 	int n;
-	double wall_ops;   /* XR_WALL: operations of each in a window */
-	double stretch;    /* more members than CPUs */
+	double wall_ops; /* XR_WALL: operations of each in a window */
+	double stretch;  /* more members than CPUs */
 };
 
 static void team_free(void *own)
@@ -83,7 +83,8 @@ static void place(const struct xr_machine *m, const struct xr_team_spec *spec, s
 static bool all_at_home(const struct team *t)
 {
 	for (int i = 0; i < t->n; i++)
-		if (t->player[i].walks && (t->player[i].steps < t->player[i].trip.n + CHUNK || t->player[i].tally.disturbed > 0))
+		if (t->player[i].walks &&
+		    (t->player[i].steps < t->player[i].trip.n + CHUNK || t->player[i].tally.disturbed > 0))
 			return false;
 	return true;
 }
@@ -138,7 +139,8 @@ static void walk_together(const struct xr_machine *m, struct xr_mem *mem, struct
 /* Everybody's lines from memory have to go through one door. */
 static void share_bandwidth(const struct xr_machine *m, const struct xr_mem *mem, struct team *t)
 {
-	double lines = 0, door = m->bandwidth_gbs / (double)xr_mem_line(mem, XR_USE_READ) / (m->mhz * 1e-3); /* lines per cycle */
+	double lines = 0,
+	       door = m->bandwidth_gbs / (double)xr_mem_line(mem, XR_USE_READ) / (m->mhz * 1e-3); /* lines per cycle */
 	for (int i = 0; i < t->n; i++) {
 		const struct player *p = &t->player[i];
 		if (p->walks)
@@ -233,8 +235,10 @@ static int find_work(struct xr_model *model, const struct xr_team_spec *spec, st
 			return -1;
 		}
 		if (p->walks && (p->work->chain.n_phases != 1 || p->work->chain.phase[0].passes ||
-		                 p->work->chain.buffer.bytes > model->machine.memory_bytes || !xr_trip_count(&p->work->chain.phase[0]))) {
-			xr_model_refuse(model, out, XR_READ_FAILED, "members of a team walk endlessly, in memory that is there");
+		                 p->work->chain.buffer.bytes > model->machine.memory_bytes ||
+		                 !xr_trip_count(&p->work->chain.phase[0]))) {
+			xr_model_refuse(model, out, XR_READ_FAILED,
+			                "members of a team walk endlessly, in memory that is there");
 			return -1;
 		}
 	}
@@ -308,7 +312,8 @@ static void prepare_pair(struct xr_model *model, struct xr_job *job, struct xr_r
 	const struct xr_machine *m = &model->machine;
 	const struct xr_team_spec *spec = &job->spec->team;
 	struct team *t = job->own;
-	double move = line_ns(m, t->player[0].cpu, t->player[1].cpu), line = (double)xr_mem_line(model->mem, XR_USE_READ);
+	double move = line_ns(m, t->player[0].cpu, t->player[1].cpu),
+	       line = (double)xr_mem_line(model->mem, XR_USE_READ);
 	double granule = (double)xr_model_granule(m);
 	double lines = ceil(fmax(1, (double)spec->bytes) / line);
 	switch (spec->kind) {
@@ -316,8 +321,9 @@ static void prepare_pair(struct xr_model *model, struct xr_job *job, struct xr_r
 		job->one.ns = move;
 		break;
 	case XR_PIPE: /* written over there, read over here, by turns; several lines on the way at a time */
-		job->one.ns = (2 * lines * fmax(move / fmin(m->parallelism, lines), line / m->bandwidth_gbs) + 2 * move) /
-		              fmax(1, (double)spec->bytes / 64);
+		job->one.ns =
+			(2 * lines * fmax(move / fmin(m->parallelism, lines), line / m->bandwidth_gbs) + 2 * move) /
+			fmax(1, (double)spec->bytes / 64);
 		break;
 	case XR_FALSE:
 		if (t->player[0].core == t->player[1].core || (double)spec->bytes >= granule)
@@ -329,7 +335,8 @@ static void prepare_pair(struct xr_model *model, struct xr_job *job, struct xr_r
 		if (m->timeslice_ms > 0)
 			job->one.ns = m->switch_us * 1e3;
 		else
-			xr_model_refuse(model, out, XR_READ_UNSUPPORTED, "nothing on this machine switches between threads");
+			xr_model_refuse(model, out, XR_READ_UNSUPPORTED,
+			                "nothing on this machine switches between threads");
 	}
 }
 
@@ -353,9 +360,11 @@ static void watch_cpu(struct xr_model *model, const struct team *t, int cpu, dou
 		double end = fmin(now + slice, window), run = now;
 		bool open = started[turn % 64];
 		while (now < end) { /* interrupts cut runs when they are long enough to be seen */
-			double next = m->interrupts_hz > 0 ? -log(1 - xr_rng_unit(rng)) * 1e9 / m->interrupts_hz : 2 * window;
+			double next =
+				m->interrupts_hz > 0 ? -log(1 - xr_rng_unit(rng)) * 1e9 / m->interrupts_hz : 2 * window;
 			double take = m->interrupt_us * 1e3 * (0.7 + 0.6 * xr_rng_unit(rng));
-			if (m->preempt_hz > 0 && xr_rng_unit(rng) * (m->preempt_hz + m->interrupts_hz) < m->preempt_hz) {
+			if (m->preempt_hz > 0 &&
+			    xr_rng_unit(rng) * (m->preempt_hz + m->interrupts_hz) < m->preempt_hz) {
 				next = -log(1 - xr_rng_unit(rng)) * 1e9 / (m->preempt_hz + m->interrupts_hz);
 				take = m->preempt_ms * 1e6 * (0.5 + xr_rng_unit(rng));
 			}
@@ -366,7 +375,8 @@ static void watch_cpu(struct xr_model *model, const struct team *t, int cpu, dou
 			now += next;
 			if (take > gap) {
 				if (open)
-					xr_raw_add(list, (struct xr_raw){.long_ns = now - run, .long_ops = 1, .ref_ns = ref});
+					xr_raw_add(list,
+					           (struct xr_raw){.long_ns = now - run, .long_ops = 1, .ref_ns = ref});
 				open = true;
 				run = now + take;
 			}

@@ -13,9 +13,9 @@
 enum { VARIABLES = 10, DEPTH_MAX = 64 };
 
 struct value {
-	bool varies;      /* depends on p0 */
-	double ready;     /* cycles after p0 was */
-	bool product;     /* just multiplied, from operands that were ready at: */
+	bool varies;  /* depends on p0 */
+	double ready; /* cycles after p0 was */
+	bool product; /* just multiplied, from operands that were ready at: */
 	double before;
 };
 
@@ -79,9 +79,11 @@ static struct value operate(struct compiler *c, enum xr_op op, struct value a, s
 		struct value product = a.product ? a : b, other = a.product ? b : a;
 		spend(c, XR_MUL, -1);
 		return (struct value){.varies = true,
-		                      .ready = max(product.before, other.varies ? other.ready : 0) + spend(c, XR_FMA, 1)};
+		                      .ready = max(product.before, other.varies ? other.ready : 0) +
+		                               spend(c, XR_FMA, 1)};
 	}
-	return (struct value){.varies = true, .ready = ready + spend(c, op, 1), .product = op == XR_MUL, .before = ready};
+	return (struct value){
+		.varies = true, .ready = ready + spend(c, op, 1), .product = op == XR_MUL, .before = ready};
 }
 
 /* ---- words ---- */
@@ -148,8 +150,8 @@ static struct value primary(struct compiler *c)
 		const char *name;
 		enum xr_op op;
 		int operands;
-	} functions[] = {{"sqrtf(", XR_SQRT, 1}, {"sqrt(", XR_SQRT, 1}, {"fmaf(", XR_FMA, 3}, {"fma(", XR_FMA, 3},
-	                 {"fminf(", XR_MIN, 2}, {"fmin(", XR_MIN, 2}};
+	} functions[] = {{"sqrtf(", XR_SQRT, 1}, {"sqrt(", XR_SQRT, 1}, {"fmaf(", XR_FMA, 3},
+	                 {"fma(", XR_FMA, 3},    {"fminf(", XR_MIN, 2}, {"fmin(", XR_MIN, 2}};
 	int variable = take_variable(c);
 	if (variable >= 0)
 		return c->variable[variable];
@@ -176,7 +178,8 @@ static struct value primary(struct compiler *c)
 		while (i < sizeof functions / sizeof *functions && !take(c, functions[i].name))
 			i++;
 		if (i == sizeof functions / sizeof *functions)
-			fail(c, true, "the model's compiler knows p0 to p9, numbers, + - * / % & | ^ << >>, sqrt, fma and fmin");
+			fail(c, true,
+			     "the model's compiler knows p0 to p9, numbers, + - * / % & | ^ << >>, sqrt, fma and fmin");
 		else
 			v = call(c, functions[i].op, functions[i].operands);
 	}
@@ -188,8 +191,8 @@ static const struct {
 	int level;
 	const char *word;
 	enum xr_op op;
-} operators[] = {{0, "|", XR_OR},   {1, "^", XR_XOR}, {2, "&", XR_AND}, {3, "<<", XR_SHL}, {3, ">>", XR_SHR},
-                 {4, "+", XR_ADD},  {4, "-", XR_SUB}, {5, "*", XR_MUL}, {5, "/", XR_DIV},  {5, "%", XR_MOD}};
+} operators[] = {{0, "|", XR_OR},  {1, "^", XR_XOR}, {2, "&", XR_AND}, {3, "<<", XR_SHL}, {3, ">>", XR_SHR},
+                 {4, "+", XR_ADD}, {4, "-", XR_SUB}, {5, "*", XR_MUL}, {5, "/", XR_DIV},  {5, "%", XR_MOD}};
 enum { N_OPERATORS = sizeof operators / sizeof *operators, LEVELS = 6 };
 
 static struct value expression(struct compiler *c, int level)

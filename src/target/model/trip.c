@@ -8,7 +8,7 @@
 
 enum {
 	COUNT_STEPS = 4096,
-	RANDOM_STEPS = 12000,    /* where replacement is random, averages need more */
+	RANDOM_STEPS = 12000, /* where replacement is random, averages need more */
 };
 
 uint64_t xr_trip_count(const struct xr_phase *phase)
@@ -38,9 +38,12 @@ void xr_trip_init(struct xr_trip *trip, struct xr_mem_buffer *buffer, const stru
 		every = keep;
 		keep = 1;
 	}
-	*trip = (struct xr_trip){.buffer = buffer, .cursors = cursors ? cursors : 1, .dependent = phase->access == XR_READ,
+	*trip = (struct xr_trip){.buffer = buffer,
+	                         .cursors = cursors ? cursors : 1,
+	                         .dependent = phase->access == XR_READ,
 	                         .use = phase->access == XR_WRITE ? XR_USE_WRITE : XR_USE_READ};
-	trip->offset = xr_calloc((size_t)(total / (keep > every ? keep : every)) + phase->n_spans + 1, sizeof *trip->offset);
+	trip->offset =
+		xr_calloc((size_t)(total / (keep > every ? keep : every)) + phase->n_spans + 1, sizeof *trip->offset);
 	for (size_t i = 0; i < phase->n_spans; i += every) {
 		const struct xr_span *s = &phase->span[i];
 		uint64_t count = s->count / keep ? s->count / keep : s->count > 0;
@@ -97,7 +100,8 @@ void xr_tally_add(struct xr_tally *sum, const struct xr_tally *tally)
 		sum->tlb_miss[i] += tally->tlb_miss[i];
 }
 
-void xr_trip_events(const struct xr_tally *tally, double cycles, const struct xr_machine *machine, struct xr_events *out)
+void xr_trip_events(const struct xr_tally *tally, double cycles, const struct xr_machine *machine,
+                    struct xr_events *out)
 {
 	if (!machine->counters || !(tally->n > 0))
 		return;
@@ -114,7 +118,8 @@ void xr_trip_run(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machi
 	int unit = xr_core_mem_unit(machine);
 	double ports = unit < 0 ? machine->width : fmin(machine->unit[unit].count, machine->width);
 	struct pace pace = {1 / ports, 1.0 / machine->parallelism, xr_mem_levels(mem, trip->use)};
-	unsigned cursor = (unsigned)(trip->at % trip->cursors); /* cursors are spread evenly over the cycle and take turns */
+	unsigned cursor =
+		(unsigned)(trip->at % trip->cursors); /* cursors are spread evenly over the cycle and take turns */
 	size_t step = trip->at / trip->cursors;
 	for (size_t i = 0; i < steps; i++) {
 		size_t at = step;
@@ -158,7 +163,8 @@ void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_ma
 			return;
 	}
 	*tally = (struct xr_tally){0};
-	xr_trip_run(trip, mem, machine, core, whole_laps(lap, small ? 4 : 1, random ? RANDOM_STEPS : COUNT_STEPS), tally);
+	xr_trip_run(trip, mem, machine, core, whole_laps(lap, small ? 4 : 1, random ? RANDOM_STEPS : COUNT_STEPS),
+	            tally);
 }
 
 double xr_trip_cycles(const struct xr_trip *trip, const struct xr_machine *machine, const struct xr_mem *mem,

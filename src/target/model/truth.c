@@ -24,7 +24,8 @@ static struct xr_truth exact(json_t *value)
 
 static struct xr_truth number(double value, double relative, double absolute)
 {
-	return (struct xr_truth){.kind = XR_TRUTH_VALUE, .value = json_real(value), .relative = relative, .absolute = absolute};
+	return (struct xr_truth){
+		.kind = XR_TRUTH_VALUE, .value = json_real(value), .relative = relative, .absolute = absolute};
 }
 
 static struct xr_truth count(uint64_t value)
@@ -97,7 +98,8 @@ static struct xr_truth op_truth(const struct xr_machine *m, const struct words *
 		return absent("the machine has no such operation");
 	if (xr_machine_pieces(m, (enum xr_type)type) > 1)
 		return unsaid; /* made of narrower ones: whether that is an operation of the machine is a matter of words */
-	if (software > 0 && (xr_op_extra((enum xr_op)op, (enum xr_type)type) >= 0 || op == XR_FMA || op == XR_MIN || op == XR_CVT))
+	if (software > 0 &&
+	    (xr_op_extra((enum xr_op)op, (enum xr_type)type) >= 0 || op == XR_FMA || op == XR_MIN || op == XR_CVT))
 		return unsaid; /* what software makes of these is the compiler's business */
 	if (o) {
 		double pieces = xr_machine_pieces(m, (enum xr_type)type), units = m->unit[o->unit].count;
@@ -134,16 +136,18 @@ static struct xr_truth isa_truth(const struct xr_machine *m, const struct words 
 	const struct xr_machine_op *add = xr_machine_op(m, XR_ADD, (enum xr_type)type);
 	const struct xr_machine_op *mul = xr_machine_op(m, XR_MUL, (enum xr_type)type);
 	if (is(w->word[1], "fpu") && xr_types[type].fp && !xr_types[type].vector)
-		return hidden_if(add && add->latency >= 10, "so slow that software could be as quick", exact(json_boolean(add)));
+		return hidden_if(add && add->latency >= 10, "so slow that software could be as quick",
+		                 exact(json_boolean(add)));
 	if (is(w->word[1], "fma") && xr_types[type].fp) {
 		const struct xr_machine_op *fma = xr_machine_op(m, XR_FMA, (enum xr_type)type);
 		if (!add || !mul)
 			return fma ? unsaid : absent("no multiplication and addition to compare with");
-		return hidden_if(fma && fma->latency >= 0.9 * (add->latency + mul->latency), "as slow as a multiplication and an addition",
-		                 exact(json_boolean(fma)));
+		return hidden_if(fma && fma->latency >= 0.9 * (add->latency + mul->latency),
+		                 "as slow as a multiplication and an addition", exact(json_boolean(fma)));
 	}
 	if (is(w->word[1], "simd") && xr_types[type].vector)
-		return hidden_if(!add, "no addition to try it with", exact(json_boolean(xr_machine_pieces(m, (enum xr_type)type) == 1)));
+		return hidden_if(!add, "no addition to try it with",
+		                 exact(json_boolean(xr_machine_pieces(m, (enum xr_type)type) == 1)));
 	return unsaid;
 }
 
@@ -170,8 +174,8 @@ static struct xr_truth registers_truth(const struct xr_machine *m, const struct 
 	}
 	if (!n)
 		return absent("no such registers");
-	return hidden_if(!xr_machine_op(m, XR_ADD, (enum xr_type)type) || n > 60, "no addition to fill them with, or too many",
-	                 count((uint64_t)n));
+	return hidden_if(!xr_machine_op(m, XR_ADD, (enum xr_type)type) || n > 60,
+	                 "no addition to fill them with, or too many", count((uint64_t)n));
 }
 
 static struct xr_truth units_truth(const struct xr_machine *m, const struct words *w)
@@ -185,7 +189,8 @@ static struct xr_truth units_truth(const struct xr_machine *m, const struct word
 	if (o.unit < 0 || xr_machine_pieces(m, (enum xr_type)type) != 1)
 		return unsaid;
 	int n = m->unit[o.unit].count;
-	return hidden_if(o.busy != 1, "one slow unit looks like a part of a quick one", count((uint64_t)(n < m->width ? n : m->width)));
+	return hidden_if(o.busy != 1, "one slow unit looks like a part of a quick one",
+	                 count((uint64_t)(n < m->width ? n : m->width)));
 }
 
 /* ---- caches and TLBs ---- */
@@ -253,7 +258,8 @@ static struct xr_truth cache_fact(const struct xr_machine *m, int index, const c
 	if (is(what, "ways"))
 		return hidden_if(blurred || (sets == 1 && c->capacity > 4096) || ways > 64, why, count(ways));
 	if (is(what, "line"))
-		return only_level(m) && m->prefetch_adjacent ? unsaid : count(c->line_bytes); /* lines in pairs act like one */
+		return only_level(m) && m->prefetch_adjacent ? unsaid
+		                                             : count(c->line_bytes); /* lines in pairs act like one */
 	if (is(what, "latency"))
 		return in_cycles(m, c->latency);
 	if (is(what, "policy"))
@@ -266,7 +272,8 @@ static struct xr_truth cache_fact(const struct xr_machine *m, int index, const c
 	if (is(what, "unified"))
 		return exact(json_boolean(c->holds == XR_HOLDS_BOTH));
 	if (is(what, "index"))
-		return hidden_if(way <= m->page_bytes || !m->page_bytes || (c->hash && sets > 1), "a way is not larger than a page",
+		return hidden_if(way <= m->page_bytes || !m->page_bytes || (c->hash && sets > 1),
+		                 "a way is not larger than a page",
 		                 text(c->index == XR_VIRTUAL ? "virtual" : "physical"));
 	if (is(what, "inclusion"))
 		return first ? absent("nothing is nearer to the core") : text(xr_inclusion_names[c->inclusion]);
@@ -313,12 +320,14 @@ static struct xr_truth tlb_truth(const struct xr_machine *m, const struct words 
 		if (is(w->word[2], "entries"))
 			truth = count(t->entries);
 		else if (is(w->word[2], "ways"))
-			truth = hidden_if(nearer, "seen only through the level before it", count(xr_machine_tlb_ways(t)));
+			truth = hidden_if(nearer, "seen only through the level before it",
+			                  count(xr_machine_tlb_ways(t)));
 		else if (is(w->word[2], "penalty"))
 			truth = in_cycles(m, t->penalty);
 		else if (is(w->word[2], "page"))
 			truth = count(m->page_bytes);
-		return hidden_if(t->penalty < (nearer ? nearer->penalty : 0) + 2 || (nearer && t->entries < 2 * nearer->entries) ||
+		return hidden_if(t->penalty < (nearer ? nearer->penalty : 0) + 2 ||
+		                         (nearer && t->entries < 2 * nearer->entries) ||
 		                         t->entries * 4 * m->page_bytes > m->memory_bytes,
 		                 "missing it costs no more, or memory is too small to miss it", truth);
 	}
@@ -339,18 +348,21 @@ static struct xr_truth memory_truth(const struct xr_machine *m, const struct wor
 	if (is(what, "latency"))
 		return hidden_if(small, why, in_cycles(m, m->memory_latency));
 	if (is(what, "latency_ns"))
-		return m->drift + m->step + m->ramp >= 0.015 ? unsaid : hidden_if(small, why, number(latency_ns, 0.05, 1));
+		return m->drift + m->step + m->ramp >= 0.015 ? unsaid
+		                                             : hidden_if(small, why, number(latency_ns, 0.05, 1));
 	if (is(what, "parallelism"))
-		return hidden_if(small || one > m->bandwidth_gbs * 0.9 || m->parallelism > 32, "bandwidth ends before parallelism does",
-		                 count((uint64_t)m->parallelism));
+		return hidden_if(small || one > m->bandwidth_gbs * 0.9 || m->parallelism > 32,
+		                 "bandwidth ends before parallelism does", count((uint64_t)m->parallelism));
 	if (is(what, "page_size"))
 		return m->page_bytes ? hidden_if(m->n_tlbs == 0, "nothing shows where pages end", count(m->page_bytes))
 		                     : absent("no pages");
 	if (is(what, "page_resizing"))
-		return hidden_if(m->n_tlbs == 0, "nothing shows where pages end", exact(json_boolean(m->resizing && m->huge_bytes)));
+		return hidden_if(m->n_tlbs == 0, "nothing shows where pages end",
+		                 exact(json_boolean(m->resizing && m->huge_bytes)));
 	if (is(what, "bandwidth") && is(w->word[2], "read")) {
 		double one_gbs = fmin(one, m->bandwidth_gbs), all = fmin(m->bandwidth_gbs, one_gbs * m->cores);
-		return hidden_if(small, why, number((is(w->word[3], "all") ? all : one_gbs) * 1e9, 0.1 + clock_error(m), 0));
+		return hidden_if(small, why,
+		                 number((is(w->word[3], "all") ? all : one_gbs) * 1e9, 0.1 + clock_error(m), 0));
 	}
 	return unsaid;
 }
@@ -378,7 +390,8 @@ static int shares_units(const struct xr_machine *m, bool fp)
 		const struct xr_machine_op *o = xr_machine_op(m, ops[i], fp ? XR_F64 : XR_I64);
 		if (!o)
 			continue;
-		double taken = fmin(1, m->width * o->busy / m->unit[o->unit].count) * m->smt; /* a thread alone can use no more */
+		double taken = fmin(1, m->width * o->busy / m->unit[o->unit].count) *
+		               m->smt; /* a thread alone can use no more */
 		if (!(m->shared_units >> o->unit & 1) || taken <= 1)
 			apart++;
 		else if (taken >= 1.4)
@@ -398,7 +411,8 @@ static struct xr_truth contexts(const struct xr_machine *m, const char *class)
 		return unsaid;
 	if (is(class, "mem")) { /* siblings share the first cache: walks of all of them must fit */
 		int first = cache_index(m, "l1d");
-		if ((mem >= 0 && m->shared_units >> mem & 1) || first < 0 || m->cache[first].capacity < 8192u * (unsigned)m->smt)
+		if ((mem >= 0 && m->shared_units >> mem & 1) || first < 0 ||
+		    m->cache[first].capacity < 8192u * (unsigned)m->smt)
 			return unsaid;
 	} else {
 		shares = shares_units(m, is(class, "fp"));
@@ -437,9 +451,10 @@ static struct xr_truth clock_truth(const struct xr_machine *m, const struct word
 		return number(m->timer_cost_ns, 0.05 + m->jitter, 0.2);
 	if (is(w->word[0], "cpu") && is(w->word[1], "frequency"))
 		return m->drift + m->step + m->ramp >= 0.015 /* a clock that wanders has no one frequency */
-		         ? unsaid
-		         : hidden_if(xr_core_reference(m) != 1, "an addition does not take one cycle, so cycles cannot be counted",
-		                     number(m->mhz * 1e6, clock_error(m), 0));
+		               ? unsaid
+		               : hidden_if(xr_core_reference(m) != 1,
+		                           "an addition does not take one cycle, so cycles cannot be counted",
+		                           number(m->mhz * 1e6, clock_error(m), 0));
 	return unsaid;
 }
 
@@ -450,9 +465,11 @@ static struct xr_truth prefetch_truth(const struct xr_machine *m, const struct w
 	if (is(w->word[1], "adjacent"))
 		return exact(json_boolean(m->prefetch_adjacent));
 	if (is(w->word[1], "stride"))
-		return hidden_if(m->prefetch_stream, "streams look like strides", exact(json_boolean(m->prefetch_stride)));
+		return hidden_if(m->prefetch_stream, "streams look like strides",
+		                 exact(json_boolean(m->prefetch_stride)));
 	if (is(w->word[1], "stream"))
-		return hidden_if(m->prefetch_stride, "strides look like streams", exact(json_boolean(m->prefetch_stream)));
+		return hidden_if(m->prefetch_stride, "strides look like streams",
+		                 exact(json_boolean(m->prefetch_stream)));
 	if (is(w->word[1], "distance"))
 		return m->prefetch_stream ? count((uint64_t)m->prefetch_distance) : absent("no stream is followed");
 	return unsaid;
@@ -465,15 +482,18 @@ static struct xr_truth system_truth(const struct xr_machine *m, const struct wor
 			return absent("no two cores that could fight for a line");
 		return count(xr_model_granule(m));
 	}
-	if (is(w->word[0], "topology") && is(w->word[1], "numa_nodes") && m->cores > 2) /* two are one pair: nothing to compare */
+	if (is(w->word[0], "topology") && is(w->word[1], "numa_nodes") &&
+	    m->cores > 2) /* two are one pair: nothing to compare */
 		return hidden_if(m->nodes > 1 && (m->far_ns < 1.3 * m->near_ns || m->nodes == m->cores),
 		                 "all cores are equally far from each other", count((uint64_t)m->nodes));
 	if (is(w->word[0], "os") && is(w->word[1], "timeslice"))
 		return m->timeslice_ms > 0 ? number(m->timeslice_ms * 1e-3, 0.1, 0) : absent("nobody slices time");
 	if (is(w->word[0], "os") && is(w->word[1], "context_switch"))
-		return m->timeslice_ms > 0 ? number(m->switch_us * 1e-6, 0.05 + m->jitter, 0) : absent("nobody switches");
+		return m->timeslice_ms > 0 ? number(m->switch_us * 1e-6, 0.05 + m->jitter, 0)
+		                           : absent("nobody switches");
 	if (is(w->word[0], "branch") && is(w->word[1], "mispredict"))
-		return hidden_if(xr_core_reference(m) != 1, "cycles cannot be counted", number(m->mispredict, 0.02, 0.5));
+		return hidden_if(xr_core_reference(m) != 1, "cycles cannot be counted",
+		                 number(m->mispredict, 0.02, 0.5));
 	return unsaid;
 }
 
@@ -481,10 +501,11 @@ static const struct {
 	const char *first;
 	struct xr_truth (*truth)(const struct xr_machine *m, const struct words *w);
 } rooms[] = {
-	{"timer", clock_truth}, {"cpu", clock_truth}, {"op", op_truth}, {"isa", isa_truth}, {"registers", registers_truth},
-	{"units", units_truth}, {"threads", threads_truth}, {"cache", cache_truth}, {"tlb", tlb_truth},
-	{"memory", memory_truth}, {"prefetch", prefetch_truth}, {"sharing", system_truth}, {"topology", system_truth},
-	{"os", system_truth}, {"branch", system_truth},
+	{"timer", clock_truth},     {"cpu", clock_truth},           {"op", op_truth},
+	{"isa", isa_truth},         {"registers", registers_truth}, {"units", units_truth},
+	{"threads", threads_truth}, {"cache", cache_truth},         {"tlb", tlb_truth},
+	{"memory", memory_truth},   {"prefetch", prefetch_truth},   {"sharing", system_truth},
+	{"topology", system_truth}, {"os", system_truth},           {"branch", system_truth},
 };
 
 struct xr_truth xr_model_truth_of(const struct xr_machine *machine, const char *fact_id)
@@ -517,13 +538,15 @@ json_t *xr_model_truth(const struct xr_machine *machine, const char *fact_id)
 /* Policies that no sequence of accesses can tell apart at this number of ways. */
 static bool same_policy(uint64_t ways, const char *a, const char *b)
 {
-	bool like_lru = (is(a, "lru") || is(a, "plru") || is(a, "nru")) && (is(b, "lru") || is(b, "plru") || is(b, "nru"));
+	bool like_lru =
+		(is(a, "lru") || is(a, "plru") || is(a, "nru")) && (is(b, "lru") || is(b, "plru") || is(b, "nru"));
 	return is(a, b) || ways == 1 || (ways == 2 && like_lru);
 }
 
 static bool nothing(const json_t *found)
 {
-	return !found || json_is_null(found) || json_is_false(found) || (json_is_number(found) && json_number_value(found) == 0);
+	return !found || json_is_null(found) || json_is_false(found) ||
+	       (json_is_number(found) && json_number_value(found) == 0);
 }
 
 bool xr_truth_agrees(const struct xr_machine *machine, const char *fact_id, const struct xr_truth *truth,
@@ -551,15 +574,16 @@ bool xr_truth_agrees(const struct xr_machine *machine, const char *fact_id, cons
 	split(fact_id, &w);
 	if (json_is_string(truth->value) && json_is_string(found) && is(w.word[2], "policy")) {
 		int index = cache_index(machine, w.word[1]);
-		return index >= 0 && same_policy(xr_machine_ways(&machine->cache[index]), json_string_value(truth->value),
-		                                 json_string_value(found));
+		return index >= 0 && same_policy(xr_machine_ways(&machine->cache[index]),
+		                                 json_string_value(truth->value), json_string_value(found));
 	}
 	return json_equal(truth->value, found);
 }
 
 /* ---- all of them ---- */
 
-static void offer(const struct xr_machine *machine, const char *id, void (*each)(void *self, const char *fact_id), void *self)
+static void offer(const struct xr_machine *machine, const char *id, void (*each)(void *self, const char *fact_id),
+                  void *self)
 {
 	struct xr_truth truth = xr_model_truth_of(machine, id);
 	if (truth.kind == XR_TRUTH_VALUE)
@@ -570,16 +594,44 @@ static void offer(const struct xr_machine *machine, const char *id, void (*each)
 void xr_model_truth_ids(const struct xr_machine *machine, void (*each)(void *self, const char *fact_id), void *self)
 {
 	static const char *const single[] = {
-		"timer.resolution", "timer.overhead", "cpu.frequency", "isa.simd.width", "registers.int", "registers.f32",
-		"registers.f64", "registers.v16", "registers.v32", "registers.v64", "threads.logical", "threads.cores",
-		"threads.smt", "threads.siblings", "threads.contexts.int", "threads.contexts.fp", "threads.contexts.mem",
-		"cache.levels", "memory.latency", "memory.latency_ns", "memory.parallelism", "memory.page_size",
-		"memory.page_resizing", "memory.bandwidth.read.one", "memory.bandwidth.read.all", "prefetch.adjacent",
-		"prefetch.stride", "prefetch.stream", "prefetch.distance", "sharing.granule", "topology.numa_nodes",
-		"os.timeslice", "os.context_switch", "branch.mispredict",
+		"timer.resolution",
+		"timer.overhead",
+		"cpu.frequency",
+		"isa.simd.width",
+		"registers.int",
+		"registers.f32",
+		"registers.f64",
+		"registers.v16",
+		"registers.v32",
+		"registers.v64",
+		"threads.logical",
+		"threads.cores",
+		"threads.smt",
+		"threads.siblings",
+		"threads.contexts.int",
+		"threads.contexts.fp",
+		"threads.contexts.mem",
+		"cache.levels",
+		"memory.latency",
+		"memory.latency_ns",
+		"memory.parallelism",
+		"memory.page_size",
+		"memory.page_resizing",
+		"memory.bandwidth.read.one",
+		"memory.bandwidth.read.all",
+		"prefetch.adjacent",
+		"prefetch.stride",
+		"prefetch.stream",
+		"prefetch.distance",
+		"sharing.granule",
+		"topology.numa_nodes",
+		"os.timeslice",
+		"os.context_switch",
+		"branch.mispredict",
 	};
-	static const char *const of_cache[] = {"capacity", "ways", "line", "latency", "policy", "write_allocate", "write_back",
-	                                       "unified", "index", "inclusion", "shared_by"};
+	static const char *const of_cache[] = {"capacity", "ways",           "line",       "latency",
+	                                       "policy",   "write_allocate", "write_back", "unified",
+	                                       "index",    "inclusion",      "shared_by"};
 	static const char *const caches[] = {"l1d", "l1i", "l2", "l3", "l4"};
 	static const char *const of_tlb[] = {"entries", "ways", "penalty", "page"};
 	static const char *const tlbs[] = {"d1", "d2", "i1"};

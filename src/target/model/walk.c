@@ -10,7 +10,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { VISITS_MAX = 20000, WARM_VISITS = 2048, COUNT_VISITS = 4096, STATEMENT_BYTES = 4, BLOCK_BYTES = 16, IRQ_LINES = 64 };
+enum {
+	VISITS_MAX = 20000,
+	WARM_VISITS = 2048,
+	COUNT_VISITS = 4096,
+	STATEMENT_BYTES = 4,
+	BLOCK_BYTES = 16,
+	IRQ_LINES = 64
+};
 
 static double visit_cycles(const struct xr_model *model, const struct xr_met *met, enum xr_walk_kind kind)
 {
@@ -93,7 +100,8 @@ static double statement_cycles(const struct xr_machine *machine)
 	struct xr_spec adds = xr_spec_stream(XR_ADD, XR_I32, 4);
 	struct xr_demand demand;
 	char reason[128];
-	return xr_core_demand(machine, &adds.ops, &demand, reason) ? 1.0 / machine->width : xr_core_cycles(machine, &demand);
+	return xr_core_demand(machine, &adds.ops, &demand, reason) ? 1.0 / machine->width
+	                                                           : xr_core_cycles(machine, &demand);
 }
 
 static const char *wrong_with(const struct xr_walk_spec *walk)
@@ -120,7 +128,8 @@ void xr_model_prepare_walk(struct xr_model *model, struct xr_job *job, struct xr
 	}
 	bool straight = walk->kind == XR_STRAIGHT;
 	struct xr_span lines = lines_of(model, walk);
-	struct xr_phase places = {.span = straight ? &lines : walk->span, .n_spans = straight ? 1 : walk->n_spans,
+	struct xr_phase places = {.span = straight ? &lines : walk->span,
+	                          .n_spans = straight ? 1 : walk->n_spans,
 	                          .seed = straight ? 0 : walk->seed};
 	struct xr_trip trip;
 	uint64_t by = 1;

@@ -32,13 +32,13 @@ static void put_ways(FILE *out, uint64_t ways)
 
 static void put_core(const struct xr_machine *m, FILE *out)
 {
-	fprintf(out, "[target]\nkind = simulated\nname = %s\n\n[cpu]\nmhz = %.12g\nwidth = %d\nunits =", m->name, m->mhz,
-	        m->width);
+	fprintf(out, "[target]\nkind = simulated\nname = %s\n\n[cpu]\nmhz = %.12g\nwidth = %d\nunits =", m->name,
+	        m->mhz, m->width);
 	for (int i = 0; i < m->n_units; i++)
 		fprintf(out, " %s:%d", m->unit[i].name, m->unit[i].count);
 	fprintf(out, "\ntimer_ns = %.12g\ntimer_cost_ns = %.12g\n", m->timer_ns, m->timer_cost_ns);
-	fprintf(out, "\n[registers]\nint = %d\nfp = %d\nvector = %d\nvector_bytes = %d\nspill_cycles = %.12g\n", m->registers_int,
-	        m->registers_fp, m->registers_vector, m->vector_bytes, m->spill_cycles);
+	fprintf(out, "\n[registers]\nint = %d\nfp = %d\nvector = %d\nvector_bytes = %d\nspill_cycles = %.12g\n",
+	        m->registers_int, m->registers_fp, m->registers_vector, m->vector_bytes, m->spill_cycles);
 }
 
 static void put_op(const struct xr_machine_op *op, const char *name, const char *type, FILE *out)
@@ -66,7 +66,8 @@ static void put_ops(const struct xr_machine *m, FILE *out)
 		}
 	for (int t = 0; t < XR_N_SCALARS; t++)
 		if (m->emulated[t] > 0) {
-			fprintf(out, "%s%s = %.12g\n", any_emulated ? "" : "\n[emulated]\n", xr_types[t].name, m->emulated[t]);
+			fprintf(out, "%s%s = %.12g\n", any_emulated ? "" : "\n[emulated]\n", xr_types[t].name,
+			        m->emulated[t]);
 			any_emulated = true;
 		}
 }
@@ -85,7 +86,8 @@ static void put_memory(const struct xr_machine *m, FILE *out)
 		put_ways(out, c->ways);
 		fprintf(out, "line = %" PRIu64 "\nlatency = %.12g\npolicy = %s\n", c->line_bytes, c->latency,
 		        xr_policy_names[c->policy]);
-		fprintf(out, "write_allocate = %s\nwrite_back = %s\nindex = %s\ninclusion = %s\nshared_by = %d\nhash = %s\n",
+		fprintf(out,
+		        "write_allocate = %s\nwrite_back = %s\nindex = %s\ninclusion = %s\nshared_by = %d\nhash = %s\n",
 		        yes(c->write_allocate), yes(c->write_back), c->index == XR_VIRTUAL ? "virtual" : "physical",
 		        xr_inclusion_names[c->inclusion], c->shared_by, yes(c->hash));
 	}
@@ -102,12 +104,13 @@ static void put_memory(const struct xr_machine *m, FILE *out)
 	        m->placement == XR_PLACE_RANDOM ? "random" : "contiguous", yes(m->resizing), m->resizing_ms);
 	for (int i = 0; i < m->n_tlbs; i++) {
 		const struct xr_machine_tlb *t = &m->tlb[i];
-		fprintf(out, "\n[tlb %s]\nholds = %s\nentries = %" PRIu64 "\n", t->name, holds_name(t->holds), t->entries);
+		fprintf(out, "\n[tlb %s]\nholds = %s\nentries = %" PRIu64 "\n", t->name, holds_name(t->holds),
+		        t->entries);
 		put_ways(out, t->ways);
 		fprintf(out, "penalty = %.12g\npolicy = %s\n", t->penalty, xr_policy_names[t->policy]);
 	}
-	fprintf(out, "\n[prefetch]\nadjacent = %s\nstride = %s\nstream = %s\ndistance = %d\n", yes(m->prefetch_adjacent),
-	        yes(m->prefetch_stride), yes(m->prefetch_stream), m->prefetch_distance);
+	fprintf(out, "\n[prefetch]\nadjacent = %s\nstride = %s\nstream = %s\ndistance = %d\n",
+	        yes(m->prefetch_adjacent), yes(m->prefetch_stride), yes(m->prefetch_stream), m->prefetch_distance);
 }
 
 void xr_machine_write(const struct xr_machine *m, FILE *out)
@@ -115,13 +118,15 @@ void xr_machine_write(const struct xr_machine *m, FILE *out)
 	put_core(m, out);
 	put_ops(m, out);
 	put_memory(m, out);
-	fprintf(out, "\n[threads]\ncores = %d\nsmt = %d\nshared_units = %s\nnodes = %d\nnear_ns = %.12g\nfar_ns = %.12g\n",
+	fprintf(out,
+	        "\n[threads]\ncores = %d\nsmt = %d\nshared_units = %s\nnodes = %d\nnear_ns = %.12g\nfar_ns = %.12g\n",
 	        m->cores, m->smt, m->shared_names, m->nodes, m->near_ns, m->far_ns);
-	fprintf(out, "\n[os]\ntimeslice_ms = %.12g\nswitch_us = %.12g\n\n[branch]\nmispredict = %.12g\n", m->timeslice_ms,
-	        m->switch_us, m->mispredict);
+	fprintf(out, "\n[os]\ntimeslice_ms = %.12g\nswitch_us = %.12g\n\n[branch]\nmispredict = %.12g\n",
+	        m->timeslice_ms, m->switch_us, m->mispredict);
 	fprintf(out, "\n[counters]\navailable = %s\n", yes(m->counters));
-	fprintf(out, "\n[noise]\njitter = %.12g\ninterrupts_hz = %.12g\ninterrupt_us = %.12g\ndrift = %.12g\n", m->jitter,
-	        m->interrupts_hz, m->interrupt_us, m->drift);
-	fprintf(out, "preempt_hz = %.12g\npreempt_ms = %.12g\nstep = %.12g\nstep_ms = %.12g\nramp = %.12g\nramp_ms = %.12g\nlow = %.12g\n",
+	fprintf(out, "\n[noise]\njitter = %.12g\ninterrupts_hz = %.12g\ninterrupt_us = %.12g\ndrift = %.12g\n",
+	        m->jitter, m->interrupts_hz, m->interrupt_us, m->drift);
+	fprintf(out,
+	        "preempt_hz = %.12g\npreempt_ms = %.12g\nstep = %.12g\nstep_ms = %.12g\nramp = %.12g\nramp_ms = %.12g\nlow = %.12g\n",
 	        m->preempt_hz, m->preempt_ms, m->step, m->step_ms, m->ramp, m->ramp_ms, m->low);
 }
