@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- errors and messages ------------------------------------------------------------------------------------------- */
+/* ---- errors and messages ----------------------------------------------------------------------------------------- */
 
 int cli_error(enum xr_exit code, const char *format, ...)
 {
@@ -39,7 +39,7 @@ int cli_finish_stdout(void)
 	return cli_error(XR_EXIT_USE, "cannot write standard output: %s", strerror(errno ? errno : EIO));
 }
 
-/* ---- the environment ------------------------------------------------------------------------------------------------- */
+/* ---- the environment --------------------------------------------------------------------------------------------- */
 
 static const char *environment(const char *name)
 {
@@ -126,7 +126,7 @@ struct xr_session *cli_open(const struct settings *s, struct xr_error *err)
 	return session;
 }
 
-/* ---- measuring -------------------------------------------------------------------------------------------------------- */
+/* ---- measuring --------------------------------------------------------------------------------------------------- */
 
 struct xr_plan cli_plan(const struct settings *s)
 {

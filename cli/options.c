@@ -94,7 +94,7 @@ const struct command cli_commands[] = {
 	{0, NULL, NULL, NULL, NULL, 0, 0, NULL},
 };
 
-/* ---- help ---------------------------------------------------------------------------------------------------------- */
+/* ---- help -------------------------------------------------------------------------------------------------------- */
 
 static int left_column(char *buffer, size_t size, const struct option *option)
 {
@@ -141,7 +141,7 @@ void cli_help(const struct command *command)
 	printf("\n`xray COMMAND --help` has the options of each command; `man xray` has it all.\n%s", exits);
 }
 
-/* ---- parsing ------------------------------------------------------------------------------------------------------- */
+/* ---- parsing ----------------------------------------------------------------------------------------------------- */
 
 static void *field(struct settings *s, const struct option *option)
 {

@@ -14,8 +14,8 @@
  * A fact that cannot be measured is no error: it is a fact whose status says so, with a reason.
  *
  * The library never prints, never exits, never reads the environment, installs no signal handlers and keeps no global
- * state. Two sessions may live side by side, but measuring with two at once spoils both. When memory runs out it aborts.
- * Strings given in options are needed until the call returns; strings handed out live as long as their owner.
+ * state. Two sessions may live side by side, but measuring with two at once spoils both. When memory runs out it
+ * aborts. Strings given in options are needed until the call returns; strings handed out live as long as their owner.
  */
 #ifndef XRAY_H
 #define XRAY_H
@@ -107,8 +107,9 @@ struct xr_description *xr_session_measure(struct xr_session *session, const stru
                                           struct xr_outcome *outcome, struct xr_error *err);
 
 /* Times one C statement: p0 is a variable of each stream's own, p1, p2, … are constants shared by all. The description
- * holds statement.latency, statement.throughput, statement.in_flight. NULL with XR_EXIT_USE and the compiler's own words
- * when the statement does not compile. Of the plan, only quick, budget, progress and interrupt count; it may be NULL. */
+ * holds statement.latency, statement.throughput, statement.in_flight. NULL with XR_EXIT_USE and the compiler's own
+ * words when the statement does not compile. Of the plan, only quick, budget, progress and interrupt count; it may be
+ * NULL. */
 struct xr_statement {
 	const char *text;  /* "p0 = p0 * p1 + p2" */
 	const char *type;  /* as in fact ids: "f64"; NULL: "i32" */

@@ -1,7 +1,7 @@
 /* The agent: carries generated nano-benchmarks to the target and times them there.
  *
- * It reads lines and answers with lines, so that any pipe will do (a process, a runner in front of it, ssh). Compiled with
- * XR_BAKED the lines come from a table inside the program, for targets that cannot be talked to.
+ * It reads lines and answers with lines, so that any pipe will do (a process, a runner in front of it, ssh). Compiled
+ * with XR_BAKED the lines come from a table inside the program, for targets that cannot be talked to.
  *
  *   hello                             hello 1 COST_NS GRANULE_NS REFERENCE_ADDS
  *   work W ops K | work W chain …     what members of a team do
@@ -235,7 +235,8 @@ static void sample_work(int i)
 	add_sample(i, &t);
 }
 
-/* Gives the samples since `from` their reference: the mean of before and after; if the two disagree, the clock moved. */
+/* Gives the samples since `from` their reference: the mean of before and after; if the two disagree, the clock
+ * moved. */
 static void end_group(size_t from, double before, int clock_moved_matters)
 {
 	double after = xr_reference_ns();
@@ -379,7 +380,8 @@ static char make_spec(struct spec *s, char **words, int n, char *error, size_t e
 	return 'f';
 }
 
-/* Specifications are laid out when they are read, so that their words need not be kept; failures are said at `ready`. */
+/* Specifications are laid out when they are read, so that their words need not be kept; failures are said at
+ * `ready`. */
 static struct failure {
 	char kind;
 	char text[256];

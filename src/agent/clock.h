@@ -15,8 +15,8 @@ double xr_clock_granule_ns(void);
 /* The reference: ns of one addition on a core that nobody else uses, read now; takes about 10 us.
  *
  * Read from a chain of multiplications. A chain of additions starts one every cycle, and whoever uses the core's other
- * thread makes it miss some: 10 % were seen on a virtual machine, which made every multiplication look 10 % quicker than
- * it is. A multiplication every third cycle leaves room. How many additions one takes is found out once, by
+ * thread makes it miss some: 10 % were seen on a virtual machine, which made every multiplication look 10 % quicker
+ * than it is. A multiplication every third cycle leaves room. How many additions one takes is found out once, by
  * xr_reference_find(0), and told to the agents that follow, so that all mean the same. */
 double xr_reference_ns(void);
 void xr_reference_find(int adds);

@@ -50,7 +50,8 @@ struct xr_agent_team *xr_team_make(struct xr_team_pool *pool, char **words, int 
 void xr_team_free(struct xr_agent_team *team);
 
 /* Runs the team once for samples of about sample_ns (XR_WALL, XR_SLICES: the window of the line). Returns the number
- * of samples written to out, at most room; 0: nothing was seen (XR_SLICES without a gap); -1: failed, see xr_team_error(). */
+ * of samples written to out, at most room; 0: nothing was seen (XR_SLICES without a gap); -1: failed, see
+ * xr_team_error(). */
 int xr_team_round(struct xr_agent_team *team, double sample_ns, struct xr_team_sample *out, int room);
 const char *xr_team_error(const struct xr_agent_team *team);
 

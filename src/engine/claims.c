@@ -1,7 +1,7 @@
 /* What the OS says about this machine, put beside the facts after they were measured.
  *
- * hwloc gathers it from sysfs, CPUID and firmware tables. Nothing here may ever be asked while measuring; that is why the
- * engine calls it last, and micro-benchmarks cannot see it.
+ * hwloc gathers it from sysfs, CPUID and firmware tables. Nothing here may ever be asked while measuring; that is why
+ * the engine calls it last, and micro-benchmarks cannot see it.
  */
 #include "engine/engine.h"
 
@@ -79,7 +79,7 @@ static void claim_caches(struct xr_description *d, hwloc_topology_t topology, in
 	claim_count(d, "cache.levels", levels);
 }
 
-/* ---- threads and memory -------------------------------------------------------------------------------------------- */
+/* ---- threads and memory ------------------------------------------------------------------------------------------ */
 
 /* Lists of CPUs (by the OS's numbers) that share an object of this type. */
 static json_t *groups(hwloc_topology_t topology, hwloc_obj_type_t type)

@@ -106,7 +106,8 @@ static uint64_t text_seed(const char *text)
 /* ---- the budget ---- */
 
 /* The cheap come first, so what there is time for is measured whole; the first that does not fit takes what is left and
- * gives what it finds in it. But one that takes much longer than it said may not eat the time of all that come after. */
+ * gives what it finds in it. But one that takes much longer than it said may not eat the time of all that come
+ * after. */
 static double deadline_s(const struct xr_run *run)
 {
 	double expected_s = run->step->micro->cost_s * xr_run_truth(run) * (run->quick ? quick_cost : 1);
@@ -176,7 +177,7 @@ static void run_step(struct xr_run *run, uint64_t seed, const enum xr_end *ends)
 	xr_arena_init(&run->arena);
 }
 
-/* ---- all of them --------------------------------------------------------------------------------------------------- */
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
 
 static void note_spent(struct xr_run *run)
 {

@@ -229,7 +229,7 @@ const char *xr_fact_reason(const struct xr_fact *fact)
 	return fact->reason ? fact->reason : "";
 }
 
-/* ---- finding facts ------------------------------------------------------------------------------------------------ */
+/* ---- finding facts ----------------------------------------------------------------------------------------------- */
 
 /* The fact of this id, emptied when it was there already. */
 static struct xr_fact *place_fact(struct xr_description *d, const char *id)
@@ -374,7 +374,7 @@ void xr_series_put(struct xr_description *d, const char *id, const char *x_name,
 	*d->series[place] = made;
 }
 
-/* ---- selectors ---------------------------------------------------------------------------------------------------- */
+/* ---- selectors --------------------------------------------------------------------------------------------------- */
 
 /* Steps over one word on both sides when they agree. */
 static bool same_word(const char **id, const char **sel)

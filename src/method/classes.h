@@ -1,8 +1,9 @@
 /* Classes of items that compete for the same sets of a cache, found by evictions (ALGORITHMS §11, steps 3-7).
  *
- * Last straw: of a random sequence of items, the shortest beginning that pushes x out holds as many items of x's class as
- * it takes, and its last is one of them. Thinning: a block of items whose absence changes nothing holds none. What is
- * left is a smallest set that pushes x out; with one of it exchanged for y, it does so if and only if y is of the class.
+ * Last straw: of a random sequence of items, the shortest beginning that pushes x out holds as many items of x's class
+ * as it takes, and its last is one of them. Thinning: a block of items whose absence changes nothing holds none. What
+ * is left is a smallest set that pushes x out; with one of it exchanged for y, it does so if and only if y is of the
+ * class.
  */
 #ifndef XR_METHOD_CLASSES_H
 #define XR_METHOD_CLASSES_H

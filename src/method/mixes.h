@@ -38,7 +38,8 @@ void xr_mix_balance(const struct xr_parts *parts, struct xr_mix *mix);
 struct xr_spec xr_mix_spec(const struct xr_parts *parts, const struct xr_mix *mix);
 
 /* Times them and fills in their cycles, and puts them into another order; those that could not be timed, or whose
- * variables do not fit into registers, are removed. Together with the parts alone, read again beside them, when `alone`. */
+ * variables do not fit into registers, are removed. Together with the parts alone, read again beside them, when
+ * `alone`. */
 int xr_mixes_time(struct xr_parts *parts, struct xr_mix *mix, size_t *n, bool alone);
 
 #endif

@@ -1,10 +1,11 @@
-/* Idea: papers 002 §3.2-3.3 and 001 §3.2. A lone dependent chain shows the latency. N independent chains fill the units:
- * the least time per operation over N is the throughput. How many are in flight follows: latency / throughput.
+/* Idea: papers 002 §3.2-3.3 and 001 §3.2. A lone dependent chain shows the latency. N independent chains fill the
+ * units: the least time per operation over N is the throughput. How many are in flight follows: latency / throughput.
  *
  * The papers stop at the first N that brings nothing more; fp units of latency 4 that start 2 a cycle read 0.63 cycles
- * with 7 streams and 0.50 with 10, so the least over a spread of N decides, far beyond what fills most units. Streams that need no registers (XR_FRESH: nothing is carried
- * from statement to statement) help where registers are fewer than operations in flight; where the machine writes
- * over one of its operands they cost a move more, and the least over all still decides.
+ * with 7 streams and 0.50 with 10, so the least over a spread of N decides, far beyond what fills most units. Streams
+ * that need no registers (XR_FRESH: nothing is carried from statement to statement) help where registers are fewer than
+ * operations in flight; where the machine writes over one of its operands they cost a move more, and the least over all
+ * still decides.
  */
 #include "method/opcost.h"
 

@@ -8,8 +8,8 @@
 
 enum { POLICIES = 3, VISITS = 8000, SETTLE = 6, HARD_TO_TELL = 32 };
 
-/* One set under a policy that keeps its lines in a ring: the victim is the line at the tail (lru: hits move to the head;
- * fifo: they stay) or any (random). All steps take constant time, since the fit asks for hundreds of shares. */
+/* One set under a policy that keeps its lines in a ring: the victim is the line at the tail (lru: hits move to the
+ * head; fifo: they stay) or any (random). All steps take constant time, since the fit asks for hundreds of shares. */
 struct ring {
 	enum xr_overflow policy;
 	unsigned ways, head;

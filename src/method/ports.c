@@ -1,7 +1,7 @@
 /* Fitting: coordinate descent. Operations get their ports one after the other, each the best set given those of the
  * others; ports that serve the same operations are all alike, so only how many of them counts. Again and again until
- * nothing improves, from several random orders, and the best end is kept. Times of pairs depend on a set only by its size and
- * its overlap with the other, so there are few local optima.
+ * nothing improves, from several random orders, and the best end is kept. Times of pairs depend on a set only by its
+ * size and its overlap with the other, so there are few local optima.
  */
 #include "method/ports.h"
 
@@ -156,7 +156,8 @@ struct descent {
 	double cost;
 };
 
-/* More ports than an operation needs to be as quick as it is: only as those of another operation, else it is an excuse. */
+/* More ports than an operation needs to be as quick as it is: only as those of another operation, else it is an
+ * excuse. */
 static bool may_be_wide(const struct descent *d, uint64_t set)
 {
 	for (int i = 0; i < d->model->n_ops; i++)

@@ -96,9 +96,9 @@ static bool make_octave(const struct xr_sets *probe, struct rows *rows)
 	return octave->n > 0;
 }
 
-/* The first row that misses, by one of two signs. `bold`: it misses on a good part of what a row 1.7 times as long misses;
- * that overlooks small effects before a large one. Else: it takes noticeably longer, and longer rows still longer; that
- * does not overlook a cache whose next level is hardly larger. -1: none. */
+/* The first row that misses, by one of two signs. `bold`: it misses on a good part of what a row 1.7 times as long
+ * misses; that overlooks small effects before a large one. Else: it takes noticeably longer, and longer rows still
+ * longer; that does not overlook a cache whose next level is hardly larger. -1: none. */
 static long first_overflow(const struct rows *rows, bool bold)
 {
 	double noise = 0;
@@ -137,8 +137,8 @@ static int read_rows(const struct xr_sets *probe, struct rows *rows, const struc
 
 /* ---- question 2: how large is a way --------------------------------------------------------------------------- */
 
-/* The smallest power of two S such that three quarters of what fits at stride S also fit at stride 2 S; `much`: an excess
- * that means misses. */
+/* The smallest power of two S such that three quarters of what fits at stride S also fit at stride 2 S; `much`: an
+ * excess that means misses. */
 static int find_way(const struct xr_sets *probe, double rough, double much, uint64_t *way)
 {
 	struct pairs pairs;

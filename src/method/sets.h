@@ -58,7 +58,8 @@ struct xr_sets_found {
 /* 0; -1 as xr_run_time(). */
 int xr_sets_find(const struct xr_sets *probe, struct xr_sets_found *found);
 
-/* Question 3 once more, now that the unit is known exactly: a better penalty, and less confidence if the ways differ. */
+/* Question 3 once more, now that the unit is known exactly: a better penalty, and less confidence if the ways
+ * differ. */
 int xr_sets_again(const struct xr_sets *probe, struct xr_sets_found *found);
 
 #endif

@@ -7,7 +7,8 @@
 /* As xr_run_time(), several times over, for the times of computations (not of memory, where chance decides more than
  * neighbours do). The two least readings of each specification agree, and the second is what is handed out. Whatever
  * else runs on the core (a busy sibling, for one) makes operations slower for a while, never quicker; so the least is
- * the core's own, unless it is a freak. *noisy gets the share of those whose two least readings differ by more than 2 %. */
+ * the core's own, unless it is a freak. *noisy gets the share of those whose two least readings differ by more than 2
+ * %. */
 int xr_time_steadily(struct xr_run *run, const struct xr_spec *spec, size_t n, struct xr_reading *out, double *noisy);
 
 #endif

@@ -16,7 +16,8 @@ struct xr_translate {
 	struct xr_effort effort;
 };
 
-/* cycles[i]: per access, for n[i] pages; negative where it could not be read. raw (may be NULL): the pages' walk itself. */
+/* cycles[i]: per access, for n[i] pages; negative where it could not be read. raw (may be NULL): the pages' walk
+ * itself. */
 int xr_translate_cost(const struct xr_translate *t, const size_t *n, size_t k, double *cycles, double *raw);
 
 #endif

@@ -3,10 +3,10 @@
  * Idea (ALGORITHMS §23): the same code, branching on random bits and on bits that never change. Half of the random ones
  * go the wrong way, so the difference per branch is half the penalty.
  *
- * Algorithm: eight variables, each a generator of its own; each statement advances one and branches on a high bit of the
- * one that was advanced half a turn ago, so that the bit is long known when the branch is fetched and the penalty is
- * that of refilling the front end, not that of waiting for the bit. A mask of no bits makes the same code predictable.
- * Nothing repeats within the life of a predictor: the bits come from generators of period 2^32.
+ * Algorithm: eight variables, each a generator of its own; each statement advances one and branches on a high bit of
+ * the one that was advanced half a turn ago, so that the bit is long known when the branch is fetched and the penalty
+ * is that of refilling the front end, not that of waiting for the bit. A mask of no bits makes the same code
+ * predictable. Nothing repeats within the life of a predictor: the bits come from generators of period 2^32.
  *
  * When it fails: without branch prediction both take the same time; then the penalty is 0 and the fact says so.
  */

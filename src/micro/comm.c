@@ -13,12 +13,12 @@
  * with a pivot of their own. A split is read twice. This costs n experiments per group and size instead of n². Up to
  * MATRIX_MAX CPUs all pairs are read for the matrices anyway, and the split by single lines is made from that matrix,
  * where groups must be near-cliques; beyond, matrices are given between the leaves of the tree. NUMA nodes are the
- * groups of cores for blocks beyond all caches, if single lines say so too. Every pair gets fresh memory, first touched by the
- * producer, so its home is the producer's node.
+ * groups of cores for blocks beyond all caches, if single lines say so too. Every pair gets fresh memory, first touched
+ * by the producer, so its home is the producer's node.
  *
- * When it fails: pinning forbidden or one CPU: says so. Pairs with a CPU that somebody else uses are slow; they are read
- * again, and a CPU that stays odd alone is not called a group. Where all pairs are alike nothing can be told apart: one
- * core of each of several nodes looks like one node.
+ * When it fails: pinning forbidden or one CPU: says so. Pairs with a CPU that somebody else uses are slow; they are
+ * read again, and a CPU that stays odd alone is not called a group. Where all pairs are alike nothing can be told
+ * apart: one core of each of several nodes looks like one node.
  */
 #include "micro/micro.h"
 #include "method/teams.h"
@@ -53,7 +53,7 @@ struct comm {
 	double *latency, *bandwidth; /* n x n, ns and bytes per second; NULL beyond MATRIX_MAX */
 };
 
-/* ---- reading pairs ------------------------------------------------------------------------------------------------ */
+/* ---- reading pairs ----------------------------------------------------------------------------------------------- */
 
 struct pair {
 	int from, to;
@@ -111,7 +111,8 @@ static int read_matrix(struct comm *c, uint64_t bytes, double *out)
 	bool both = c->n <= BOTH_WAYS_MAX;
 	struct pair *pair = xr_arena_array(xr_run_arena(c->run), struct pair, c->n * c->n);
 	int k = 0;
-	/* there and back stand side by side, so they are read together: the clocks of a machine drift while all is read */
+	/* there and back stand side by side, so they are read together: the clocks of a machine drift while all is
+	 * read */
 	for (int i = 0; i < c->n; i++)
 		for (int j = i + 1; j < c->n; j++) {
 			pair[k++] = (struct pair){.from = i, .to = j};
@@ -128,7 +129,7 @@ static int read_matrix(struct comm *c, uint64_t bytes, double *out)
 	return 0;
 }
 
-/* ---- refining groups ---------------------------------------------------------------------------------------------- */
+/* ---- refining groups --------------------------------------------------------------------------------------------- */
 
 static int by_ns(const void *a, const void *b)
 {
@@ -148,7 +149,8 @@ static int count_near(struct pair *pair, int n)
 }
 
 /* Splits the CPUs listed into near and far of the first one; near ones come first in cpu[]. Read twice: both must agree
- * on who is near, else nobody is far. `limit`: what is still near in ns, 0: look for the gap; set when a gap is found. */
+ * on who is near, else nobody is far. `limit`: what is still near in ns, 0: look for the gap; set when a gap is
+ * found. */
 static int split_row(struct comm *c, int *cpu, int n, uint64_t bytes, double *limit, int *n_near)
 {
 	struct pair *first = xr_arena_array(xr_run_arena(c->run), struct pair, n);
@@ -289,7 +291,7 @@ static int refine_by_lines(struct comm *c)
 	return 0;
 }
 
-/* ---- facts -------------------------------------------------------------------------------------------------------- */
+/* ---- facts ------------------------------------------------------------------------------------------------------- */
 
 /* The CPU, and its siblings where cpu[] has one for all of them. */
 static void append_cpus(const struct comm *c, json_t *cpus, int i)
@@ -486,7 +488,7 @@ static void put_nodes(struct comm *c)
 		xr_fact_doubt(fact, "lines travel between the groups as fast as within them");
 }
 
-/* ---- the micro-benchmark ------------------------------------------------------------------------------------------ */
+/* ---- the micro-benchmark ----------------------------------------------------------------------------------------- */
 
 /* Block sizes from beyond the last cache to below the first, from the cache facts where there are any. */
 static int block_sizes(struct xr_run *run, uint64_t *bytes)

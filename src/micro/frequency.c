@@ -1,14 +1,14 @@
 /* Parameter: the clock frequency the core really runs at.
  *
- * Idea: a dependent chain of integer additions takes one cycle each (papers 000 §3.1 and 002 §3.2). Two things break that
- * today: cores that add small constants while renaming (so: register + register only), and cores that add twice a cycle
- * (Pentium 4) or fold additions away. So the addition is not believed alone: six other chains must take near-integer
- * multiples of it (the idea of lmbench's mhz, a common divisor of several loops).
+ * Idea: a dependent chain of integer additions takes one cycle each (papers 000 §3.1 and 002 §3.2). Two things break
+ * that today: cores that add small constants while renaming (so: register + register only), and cores that add twice a
+ * cycle (Pentium 4) or fold additions away. So the addition is not believed alone: six other chains must take
+ * near-integer multiples of it (the idea of lmbench's mhz, a common divisor of several loops).
  *
  * Algorithm: t_x = time of one operation of chain x. u = t_add; if an addition behind an exclusive or (t_xor+add = t_b)
- * takes clearly more than twice the addition, the addition was folded and u = t_b / 2. m_x = t_x / u for multiply, load,
- * fp add, fp multiply, shift must be near integers. If any is odd the cycle is u; if all are even, the addition runs at
- * twice the clock and the cycle is 2 u, and the fact says that it is ambiguous.
+ * takes clearly more than twice the addition, the addition was folded and u = t_b / 2. m_x = t_x / u for multiply,
+ * load, fp add, fp multiply, shift must be near integers. If any is odd the cycle is u; if all are even, the addition
+ * runs at twice the clock and the cycle is 2 u, and the fact says that it is ambiguous.
  *
  * A busy thread on the same core slows additions by a tenth and multiplications not at all: then the multiplication
  * gives the cycle (see unslowed()).
@@ -135,7 +135,8 @@ static int run(struct xr_run *run)
 	bool slowed;
 	double unit = unslowed(r, unit_of(r, &folded), &slowed);
 	struct verdict v = compare(r, unit);
-	/* a shift that takes two additions is what tells such a core from one whose other operations all happen to be even */
+	/* a shift that takes two additions is what tells such a core from one whose other operations all happen to be
+	 * even */
 	bool double_pumped = v.even >= 4 && !v.odd && r[SHIFT].status == XR_READ_OK && r[SHIFT].ns > 1.8 * unit;
 	double cycle_ns = double_pumped ? 2 * unit : unit;
 	double reference = r[ADD].cycles > 0 ? r[ADD].ns / r[ADD].cycles / cycle_ns : 1;

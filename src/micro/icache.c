@@ -1,15 +1,15 @@
 /* Parameter: cache.l1i.capacity, .ways, .line, .latency, .miss_penalty.
  *
- * Idea: straight-line code does not show the instruction cache of a core that fetches ahead (paper 003's curve is flat to
- * the size of the second level there); a jump that nobody can foresee does, since nothing is fetched ahead of it: it
+ * Idea: straight-line code does not show the instruction cache of a core that fetches ahead (paper 003's curve is flat
+ * to the size of the second level there); a jump that nobody can foresee does, since nothing is fetched ahead of it: it
  * takes the time of a misprediction plus that of fetching its target. So the questions of paper 002 §4.3-4.4 (ways,
  * capacity, line) are put with blocks of code for lines and with jumps for loads, over fresh random permutations, and
  * each walk is compared with a twin of as many jumps in the same pages but in different sets.
  *
  * Algorithm: capacity and ways as in method/sets.h. Line: A blocks at strides of one way and A more, delta further on:
  * as long as delta is less than a line they are 2 A lines of one set and miss. Penalty of a miss: 8 A lines of one set,
- * of which practically every visit misses. Latency: the same lines in a fixed order, which is predicted, so that what is
- * left is the latency of the next level, unless the core fetches ahead; less the penalty.
+ * of which practically every visit misses. Latency: the same lines in a fixed order, which is predicted, so that what
+ * is left is the latency of the next level, unless the core fetches ahead; less the penalty.
  *
  * When it fails: no executable memory (unsupported); everything fits (no cache, or a very large one: unsupported); the
  * core's other thread busy all the time (unreliable). A way larger than a page in a physically indexed cache makes

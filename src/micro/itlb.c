@@ -1,8 +1,8 @@
 /* Parameter: tlb.i1.entries, .ways, .penalty.
  *
- * Idea: a TLB is a cache whose lines are pages (paper 000 §4.7), so the questions of method/sets.h are put with one block
- * of code in each page. The twin has as many blocks in the same lines of the instruction cache, but packed: only the
- * pages differ.
+ * Idea: a TLB is a cache whose lines are pages (paper 000 §4.7), so the questions of method/sets.h are put with one
+ * block of code in each page. The twin has as many blocks in the same lines of the instruction cache, but packed: only
+ * the pages differ.
  *
  * Algorithm: blocks in more and more pages, each a line further on in its page so that they spread over the instruction
  * cache, until jumps take longer than in the packed twin; then strides of pages for the sets, and the curve of one set
@@ -24,8 +24,8 @@ struct lines {
 	uint64_t line, way;
 };
 
-/* One block in each page, in different lines; the twin's blocks lie in the same sets of the instruction cache, but close
- * together. */
+/* One block in each page, in different lines; the twin's blocks lie in the same sets of the instruction cache, but
+ * close together. */
 static void place_pages(const struct xr_sets *probe, uint64_t stride, unsigned n, unsigned sets, uint64_t *address,
                         uint64_t *twin)
 {

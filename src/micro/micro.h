@@ -48,6 +48,7 @@ struct xr_arena *xr_run_arena(struct xr_run *run);           /* lives until this
 struct xr_rng *xr_run_rng(struct xr_run *run);               /* seeded by --seed and the micro-benchmark's id */
 void xr_run_progress(struct xr_run *run, double fraction, const char *what); /* of this micro-benchmark, 0..1 */
 void xr_run_cycle(struct xr_run *run, double reference_cycles);
-	/* `frequency` only: one reference operation takes this many core cycles (1 unless adds are folded or double-pumped) */
+	/* `frequency` only: one reference operation takes this many core cycles (1 unless adds are folded or
+	 * double-pumped) */
 
 #endif

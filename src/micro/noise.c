@@ -1,13 +1,13 @@
 /* How quiet the machine is: what others take away, and how steady the clock is.
  *
- * Parameter: noise.lost (share of a thread's time that others take: programs, hypervisor, quota), noise.interrupts (stops
- * of more than a microsecond, per second), noise.drift (relative wander of the core clock), noise.neighbour (does somebody
- * else's thread use the other half of the core, or the hypervisor move us about).
+ * Parameter: noise.lost (share of a thread's time that others take: programs, hypervisor, quota), noise.interrupts
+ * (stops of more than a microsecond, per second), noise.drift (relative wander of the core clock), noise.neighbour
+ * (does somebody else's thread use the other half of the core, or the hypervisor move us about).
  *
  * Idea: the same stream of operations timed over tens of microseconds, most of which nobody disturbs, and over a window
- * of many time slots, which nobody escapes. The difference is what others took. A thread that watches the clock sees each
- * stop. The reference cycle beside every sample shows the clock's wander; two modes in the throughput of a lone thread
- * show a sibling that comes and goes.
+ * of many time slots, which nobody escapes. The difference is what others took. A thread that watches the clock sees
+ * each stop. The reference cycle beside every sample shows the clock's wander; two modes in the throughput of a lone
+ * thread show a sibling that comes and goes.
  *
  * Algorithm: as the idea says; no search. It runs first, so that the others can say how far to be trusted.
  *

@@ -11,8 +11,8 @@
  * Chains of division run through the divisor and come back by an addition, whose latency is subtracted (square root: by
  * a multiplication). `cvt` is the way to the other kind of number and back; only that sum can be seen in C.
  *
- * When it fails: the compiler takes a statement apart or folds it (seen in its assembler text: the fact is unreliable), a
- * neighbour on the same core makes throughput bimodal (the quicker mode is told, and the doubt).
+ * When it fails: the compiler takes a statement apart or folds it (seen in its assembler text: the fact is unreliable),
+ * a neighbour on the same core makes throughput bimodal (the quicker mode is told, and the doubt).
  */
 #include "micro/micro.h"
 

@@ -3,11 +3,11 @@
  * Idea: as for scalars (op.c, method/opcost.c), on GNU vector types, so the same on every instruction set.
  *
  * Algorithm: first one addition per type in each flavour, to see which types the compiler takes as it comes, and
- * which only when told to use all the machine has. Then everything else on the flavour that takes the type: the plain one
- * where both do, except where the native one does an operation in fewer instructions (a multiply-add).
+ * which only when told to use all the machine has. Then everything else on the flavour that takes the type: the plain
+ * one where both do, except where the native one does an operation in fewer instructions (a multiply-add).
  *
- * When it fails: a type no flavour takes is unsupported, with the compiler's words. A vector wider than the machine's is
- * taken apart by some compilers (seen in the assembler text: unreliable, with the number of instructions).
+ * When it fails: a type no flavour takes is unsupported, with the compiler's words. A vector wider than the machine's
+ * is taken apart by some compilers (seen in the assembler text: unreliable, with the number of instructions).
  */
 #include "micro/micro.h"
 

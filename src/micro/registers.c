@@ -1,22 +1,23 @@
 /* Parameter: how many variables of a type the compiler keeps in registers: int, f32, f64, v16, v32, v64.
  *
- * Idea (papers 000 §3.3, 002 §3.5, 001 §3.4): give a loop more and more variables that are all alive; when they no longer
- * fit, some live in memory, which shows in time and in the compiled code. The papers' chain p_i = p_i + p_(i-1) shows
- * nothing on a core that starts loads early or renames memory (1.00 -> 1.01 cycles at the first spill). Paper 001's half
- * distance p_i = p_i + p_(i-n/2) is bound by throughput, and spilling costs instructions whatever their latency is
- * (0.27 -> 0.38 cycles).
+ * Idea (papers 000 §3.3, 002 §3.5, 001 §3.4): give a loop more and more variables that are all alive; when they no
+ * longer fit, some live in memory, which shows in time and in the compiled code. The papers' chain p_i = p_i + p_(i-1)
+ * shows nothing on a core that starts loads early or renames memory (1.00 -> 1.01 cycles at the first spill). Paper
+ * 001's half distance p_i = p_i + p_(i-n/2) is bound by throughput, and spilling costs instructions whatever their
+ * latency is (0.27 -> 0.38 cycles).
  *
  * Algorithm: two witnesses. The compiled loop: a variable that lives in memory is fetched twice a turn (a turn is one
  * statement of each variable), by its own statement and by the one half a turn later; some compilers keep it in the
  * registers of another kind instead, which shows as instructions more. n grows 8, 16, 32, ... until that happens, then
  * the interval is divided by four; the last n without it is the answer. Time: the loops around that n are read side by
  * side; the time of a statement falls or stays with n until the first spill, so the last n before a rise of 8 % that
- * stays is the answer of the clock. Where nobody can look at the compiled loop, the search itself goes by time. int, f32 and f64 are compiled as the person said, vectors for all that the machine has.
+ * stays is the answer of the clock. Where nobody can look at the compiled loop, the search itself goes by time. int,
+ * f32 and f64 are compiled as the person said, vectors for all that the machine has.
  *
  * The answer is about the compiler and the machine together: what a program gets, not what the manual counts.
  *
- * When it fails: never silently. Spills that cost no time leave the compiled loop as the only witness, and the fact says
- * so; without either witness the fact is unreliable.
+ * When it fails: never silently. Spills that cost no time leave the compiled loop as the only witness, and the fact
+ * says so; without either witness the fact is unreliable.
  */
 #include "micro/micro.h"
 

@@ -8,11 +8,11 @@
  * BlackjackBench (paper 001 §3.5) takes the most frequent length of these gaps; that is a multiple of the slot as soon
  * as more than two threads wait. The thread's own run length between two gaps is the slot whatever the load.
  *
- * Algorithm: two and then three threads on one CPU; the mode of the run lengths of each, in bins of 0.1 ms; both must agree
- * within a tenth. A switch: two threads on one CPU wake each other through a pipe; the same calls by one thread alone
- * are taken off. Throttling: a lone thread whose runs end after the same time again and again, in gaps too long for a
- * handful of neighbours taking their turns. The tick: a lone thread's stops of more than a microsecond, among which one
- * period stands out.
+ * Algorithm: two and then three threads on one CPU; the mode of the run lengths of each, in bins of 0.1 ms; both must
+ * agree within a tenth. A switch: two threads on one CPU wake each other through a pipe; the same calls by one thread
+ * alone are taken off. Throttling: a lone thread whose runs end after the same time again and again, in gaps too long
+ * for a handful of neighbours taking their turns. The tick: a lone thread's stops of more than a microsecond, among
+ * which one period stands out.
  *
  * When it fails: without pinning, twice as many threads as CPUs take the place of two on one. Schedulers that let a
  * thread run until somebody sleeps (batch, real time) give no gaps: nothing is seen, and that is said.

@@ -1,17 +1,17 @@
 /* Which cores share a cache, and what each gets of it when all are busy.
  *
- * Parameter: cache.X.shared_by (cores that use one cache of level X together), cache.X.busy_capacity (bytes per core that
- * still come at the level's own speed when all of them walk through it).
+ * Parameter: cache.X.shared_by (cores that use one cache of level X together), cache.X.busy_capacity (bytes per core
+ * that still come at the level's own speed when all of them walk through it).
  *
- * Idea: a walk over 60 % of a cache is slowed down by somebody who sweeps through 90 % of the same cache, and not at all
- * by somebody with a cache of his own. The victim's accesses depend on each other; the attacker's do not, so that it
- * is the faster one even while it misses: of two dependent walks the one that hits starves the other one out and sees
- * nothing.
+ * Idea: a walk over 60 % of a cache is slowed down by somebody who sweeps through 90 % of the same cache, and not at
+ * all by somebody with a cache of his own. The victim's accesses depend on each other; the attacker's do not, so that
+ * it is the faster one even while it misses: of two dependent walks the one that hits starves the other one out and
+ * sees nothing.
  *
  * Algorithm: one CPU speaks for each core. All other cores attack at once: not slowed means that the cache is private.
  * Otherwise the cores are put in order of their distance (comm.latency where known, else by number), and the farthest
- * one that still hurts is bisected, since sharing follows distance; then a group beyond it must not hurt. Logarithmic in
- * the number of cores, and at most a handful of buffers as large as the cache.
+ * one that still hurts is bisected, since sharing follows distance; then a group beyond it must not hurt. Logarithmic
+ * in the number of cores, and at most a handful of buffers as large as the cache.
  *
  * When it fails: needs the capacity of the level, two cores and pinning. A level that the neighbours in other virtual
  * machines use too is noisy: the best of several looks counts, and a slowdown between 1.12 and 1.3 decides nothing.
@@ -41,7 +41,7 @@ struct sharing {
 	bool shaky;     /* some answer needed more than one look */
 };
 
-/* ---- asking ------------------------------------------------------------------------------------------------------- */
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 /* Does the victim suffer from cores from..to-1? Best of several looks: neighbours only add time. */
 static int ask(struct sharing *s, int from, int to, enum xr_verdict *verdict)
@@ -111,7 +111,7 @@ static int find_sharers(struct sharing *s, int *sharers)
 	return 0;
 }
 
-/* ---- what each gets ------------------------------------------------------------------------------------------------ */
+/* ---- what each gets ---------------------------------------------------------------------------------------------- */
 
 /* All sharers walk over the same share of the level; the largest share at which nobody is slower than alone. */
 static int busy_capacity(struct sharing *s, int sharers)
@@ -157,7 +157,7 @@ static int busy_capacity(struct sharing *s, int sharers)
 	return 0;
 }
 
-/* ---- the micro-benchmark -------------------------------------------------------------------------------------------- */
+/* ---- the micro-benchmark ----------------------------------------------------------------------------------------- */
 
 /* Long enough for the attacker to get through the cache before and while the victim is timed. */
 static int prepare(struct sharing *s)
@@ -215,7 +215,8 @@ static int by_distance(const void *a, const void *b)
 	return (x->cpu > y->cpu) - (x->cpu < y->cpu);
 }
 
-/* ns from one CPU to another as comm found it, in classes of a tenth so that noise does not shuffle equals; 0: unknown. */
+/* ns from one CPU to another as comm found it, in classes of a tenth so that noise does not shuffle equals; 0:
+ * unknown. */
 static double distance_between(const struct xr_description *d, int from, int to)
 {
 	const struct xr_fact *fact = xr_description_fact(d, "comm.latency");

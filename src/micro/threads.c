@@ -10,15 +10,15 @@
  * are busy slows nobody here.
  *
  * Algorithm: for a CPU, let all CPUs not yet placed attack at once; if it slows down, bisect the attackers for the
- * sibling, take it out, and ask again. The distances found for the first core are the guess for all others, asked in one
- * batch (guess attacks: slowed; everybody else attacks: not slowed); only CPUs that contradict the guess are bisected
- * themselves. So n CPUs cost about n experiments when the machine is regular and n log n when it is not. The claims
- * of the OS are not looked at.
+ * sibling, take it out, and ask again. The distances found for the first core are the guess for all others, asked in
+ * one batch (guess attacks: slowed; everybody else attacks: not slowed); only CPUs that contradict the guess are
+ * bisected themselves. So n CPUs cost about n experiments when the machine is regular and n log n when it is not. The
+ * claims of the OS are not looked at.
  *
  * When it fails: pinning forbidden or one CPU only: says so. A hypervisor that moves virtual CPUs about, or neighbours
  * on the same core that come and go, make a pair look like siblings now and then: an answer needs two looks that agree,
- * over the best of all readings so far, and where none is found in six looks the facts are unreliable. Cores that share a unit but not the first cache (or the other way
- * round) are neither: the witnesses disagree, which is said.
+ * over the best of all readings so far, and where none is found in six looks the facts are unreliable. Cores that share
+ * a unit but not the first cache (or the other way round) are neither: the witnesses disagree, which is said.
  */
 #include "micro/micro.h"
 #include "method/teams.h"
@@ -62,8 +62,8 @@ static double slowdown(const struct effect *e, int witness)
 	return e->alone[witness] > 0 ? e->attacked[witness] / e->alone[witness] : 0;
 }
 
-/* By the witnesses that were asked. Streams that do not suffer are enough for a no; a yes takes the walk as well, or on a
- * machine without caches a second stream. */
+/* By the witnesses that were asked. Streams that do not suffer are enough for a no; a yes takes the walk as well, or on
+ * a machine without caches a second stream. */
 static enum xr_verdict judge(const struct threads *t, const struct effect *e, unsigned witnesses)
 {
 	double units = 0, walk = t->n_streams < t->n_witnesses ? slowdown(e, t->n_streams) : 0;

@@ -1,8 +1,8 @@
 /* Parameter: the TLBs of data: entries, ways, cost of a miss, level by level; the page size that they see.
  *
  * Idea (papers 000 §4.7, 001 §3.1; ALGORITHMS §21): a TLB is a cache whose line is a page. So the first level is found
- * as the first cache is (cache_l1d.c), with one line per page, each in another part of its page. The caches are kept out
- * of it by a twin: as many lines, packed.
+ * as the first cache is (cache_l1d.c), with one line per page, each in another part of its page. The caches are kept
+ * out of it by a twin: as many lines, packed.
  *
  * Algorithm: pages in small units, stride s in pages.
  *   n(s) = the smallest number of pages, s apart, that is not compact. Double s until n stays: then T = s, A = n - 1, and
@@ -215,8 +215,8 @@ static double passes_at(const struct tlb *t, double from, double height)
 	return 0;
 }
 
-/* The next step of the curve behind point i: rises by more than noise and does not come back. *height: the middle of what
- * follows, up to 2.5 times as many pages; returns the first point above, 0: there is no such step. */
+/* The next step of the curve behind point i: rises by more than noise and does not come back. *height: the middle of
+ * what follows, up to 2.5 times as many pages; returns the first point above, 0: there is no such step. */
 static size_t next_step(const struct tlb *t, const double *y, size_t i, double *height)
 {
 	double least = fmax(0.12 * t->compact.hit, 0.3 * fabs(y[i]));
@@ -241,8 +241,8 @@ static double first_step(struct tlb *t)
 	return next_step(t, y, 0, &height) ? height : 0;
 }
 
-/* The middle of the second step, 0: there is none; sets the penalties of both. The first is behind us well before half as
- * many pages again as it has entries. */
+/* The middle of the second step, 0: there is none; sets the penalties of both. The first is behind us well before half
+ * as many pages again as it has entries. */
 static double second_step(struct tlb *t, double *first)
 {
 	double y[CURVE_MAX], second, middle = 0;
@@ -331,8 +331,8 @@ static int find_second(struct tlb *t, double about)
 
 /* ---- penalties -------------------------------------------------------------------------------------------------- */
 
-/* Cycles per lap that n pages of this family take more than packed lines, when twice as many as fit are visited: nothing
- * but misses, and few enough lines that no cache has a say. */
+/* Cycles per lap that n pages of this family take more than packed lines, when twice as many as fit are visited:
+ * nothing but misses, and few enough lines that no cache has a say. */
 static int excess_of(struct tlb *t, struct family *f, size_t n, double *cycles)
 {
 	enum { ORDERS = 5 };

@@ -1,21 +1,21 @@
-/* Parameter: the core's units: operations sustained per cycle, how many of each kind run in parallel, which compete for the
- * same units, and which sets of different operations sustain together in one cycle.
+/* Parameter: the core's units: operations sustained per cycle, how many of each kind run in parallel, which compete for
+ * the same units, and which sets of different operations sustain together in one cycle.
  *
- * Idea (paper 000 §3.4 and §5.2.1, which left it open; ALGORITHMS §7): independent operations of one kind show how many units
- * can do it; a mix of two kinds shows whether they are the same units. One of each is nearly blind, for whoever has
- * spare units gives way; so both get the same time: if they share nothing the mix takes as long as each alone, if they
- * share everything twice as long. Paper 000 wanted the "sets of independent instructions that can be sustained": they come
- * out of the model of the units that explains all pairs, and are measured one by one before they are told.
+ * Idea (paper 000 §3.4 and §5.2.1, which left it open; ALGORITHMS §7): independent operations of one kind show how many
+ * units can do it; a mix of two kinds shows whether they are the same units. One of each is nearly blind, for whoever
+ * has spare units gives way; so both get the same time: if they share nothing the mix takes as long as each alone, if
+ * they share everything twice as long. Paper 000 wanted the "sets of independent instructions that can be sustained":
+ * they come out of the model of the units that explains all pairs, and are measured one by one before they are told.
  *
- * Algorithm: each operation alone, in the form that is quickest; all pairs at equal time; a model of ports (method/ports.c) that
- * explains them with the least sharing. Width: the most operations per cycle of any mix; the best pair is extended to
- * three and four kinds. The model is believed if four pairs of five come out within 6 % and four of five triples, which it
- * has not seen, within 8 %; else only what the pairs show directly is told. Bundles: sets that the model says take one cycle,
- * timed; those that do are told, fullest first.
- * Everything runs on the core alone: readings are repeated until nothing gets quicker, for a busy sibling takes half.
+ * Algorithm: each operation alone, in the form that is quickest; all pairs at equal time; a model of ports
+ * (method/ports.c) that explains them with the least sharing. Width: the most operations per cycle of any mix; the best
+ * pair is extended to three and four kinds. The model is believed if four pairs of five come out within 6 % and four of
+ * five triples, which it has not seen, within 8 %; else only what the pairs show directly is told. Bundles: sets that
+ * the model says take one cycle, timed; those that do are told, fullest first. Everything runs on the core alone:
+ * readings are repeated until nothing gets quicker, for a busy sibling takes half.
  *
- * When it fails: schedulers are not ideal (errors of single pairs are cut off, so they cannot bend the model); where the
- * width hides sharing (a width of one hides all of it) separate units are assumed, and the fact says so.
+ * When it fails: schedulers are not ideal (errors of single pairs are cut off, so they cannot bend the model); where
+ * the width hides sharing (a width of one hides all of it) separate units are assumed, and the fact says so.
  */
 #include "micro/micro.h"
 
@@ -223,7 +223,8 @@ static bool fits_cycle(const struct units *u, const struct xr_mix *mix, double w
 	return xr_ports_predict(&u->model, mix) <= one_cycle && slots_of(u, mix) <= width;
 }
 
-/* Sets that the model says take one cycle, and to which nothing can be added: operation `next` and later ones may join. */
+/* Sets that the model says take one cycle, and to which nothing can be added: operation `next` and later ones may
+ * join. */
 static void collect(const struct units *u, struct candidates *c, const struct xr_mix *mix, int next)
 {
 	bool full = true;

@@ -95,7 +95,8 @@ static const char *stream_form(const struct xr_stream *s)
 	return bare && xr_ops[s->op].fresh ? xr_ops[s->op].fresh : xr_ops[s->op].statement;
 }
 
-/* (p & q) & q is p & q, and (p ^ q) ^ q is p: without a barrier a compiler may know, so the operand changes each time. */
+/* (p & q) & q is p & q, and (p ^ q) ^ q is p: without a barrier a compiler may know, so the operand changes each
+ * time. */
 static bool is_idempotent(enum xr_op op)
 {
 	return op == XR_AND || op == XR_OR || op == XR_XOR;

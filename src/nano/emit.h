@@ -1,8 +1,8 @@
 /* From a specification of operation streams to C that a person can read.
  *
  * Two forms of the same body. XR_FORM_BARRIER: straight lines, each variable passed through an empty asm so that the
- * compiler must keep every statement in order (GNU-like compilers). XR_FORM_SWITCH: the papers' switch over a volatile, in
- * plain C89: any case might be entered from outside, so no statement can be moved or merged (any compiler).
+ * compiler must keep every statement in order (GNU-like compilers). XR_FORM_SWITCH: the papers' switch over a volatile,
+ * in plain C89: any case might be entered from outside, so no statement can be moved or merged (any compiler).
  *
  * The same specification gives the same bytes.
  */

@@ -23,8 +23,8 @@ const struct xr_type_info xr_types[XR_N_TYPES] = {
 /* name, int, fp, vector, operands, extra, ranged, statement, statement of XR_FRESH, most instructions for one
  *
  * In a statement $0 is the variable written, $1 the operand on the chain, $2 and $3 the other operands, T the type, U
- * its unsigned twin, M the small array in memory, I a running index into it, L a variable in memory, A the address of one,
- * W the type to convert through, V a variable of it, @ a place where the compiler must not look across.
+ * its unsigned twin, M the small array in memory, I a running index into it, L a variable in memory, A the address of
+ * one, W the type to convert through, V a variable of it, @ a place where the compiler must not look across.
  *
  * Divisions run through the divisor and back by an addition, so that operands stay what they were: q / p + r = p. */
 const struct xr_op_info xr_ops[XR_N_OPS] = {

@@ -27,7 +27,8 @@ extern const struct xr_type_info xr_types[XR_N_TYPES];
 
 enum xr_op {
 	XR_ADD, XR_SUB, XR_MUL, XR_DIV, XR_MOD, XR_AND, XR_OR, XR_XOR, XR_SHL, XR_SHR, XR_FMA, XR_SQRT, XR_MIN, XR_CVT,
-	/* operations of the core that have no fact ids of their own under op.*: used by the units, load and branch tests */
+	/* operations of the core that have no fact ids of their own under op.*: used by the units, load and branch
+	 * tests */
 	XR_LOAD,     /* read a word of a small array that stays in L1 */
 	XR_STORE,    /* write one */
 	XR_FORWARD,  /* write a word and read it back: store-to-load forwarding */

@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Relative difference that two honest runs on one machine may show; the first rule that fits counts. What no rule and no
- * unit below names is counted, not timed, and must be equal. */
+/* Relative difference that two honest runs on one machine may show; the first rule that fits counts. What no rule and
+ * no unit below names is counted, not timed, and must be equal. */
 static const struct {
 	const char *selector;
 	double tolerance;

@@ -1,7 +1,7 @@
 /* The report on the terminal.
  *
- * A section takes the facts it knows how to lay out; what no section took is listed as it is, so that a new fact shows up
- * without an edit here. Facts that are not ok come last, grouped by reason.
+ * A section takes the facts it knows how to lay out; what no section took is listed as it is, so that a new fact shows
+ * up without an edit here. Facts that are not ok come last, grouped by reason.
  */
 #include "report/compare.h"
 #include "report/report.h"
@@ -95,7 +95,7 @@ static size_t words_under(struct page *page, const char *sel, int n, const char 
 	return count;
 }
 
-/* ---- the top --------------------------------------------------------------------------------------------------------- */
+/* ---- the top ----------------------------------------------------------------------------------------------------- */
 
 static void top_part(const struct page *page, bool *first, const char *text, const char *unit)
 {
@@ -138,7 +138,7 @@ static void print_top(const struct page *page)
 		        paint(page, "\033[33m"), xr_middle_confidence(page->d) * 100, paint(page, "\033[0m"));
 }
 
-/* ---- tables: one row per second word, one column per kind of fact ---------------------------------------------------- */
+/* ---- tables: one row per second word, one column per kind of fact ------------------------------------------------ */
 
 struct column {
 	const char *suffix, *heading;
@@ -270,7 +270,7 @@ static void print_operations(struct page *page, bool vectors)
 	xr_table_print(&table, page->out, page->style);
 }
 
-/* ---- lists ------------------------------------------------------------------------------------------------------------- */
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
 
 struct list {
 	const char *title;
@@ -345,7 +345,7 @@ static void print_one_list(struct page *page, const struct list *list)
 	print_list(page, list->title, list->family, n);
 }
 
-/* ---- matrices: rows and columns are CPUs ----------------------------------------------------------------------------------- */
+/* ---- matrices: rows and columns are CPUs ------------------------------------------------------------------------- */
 
 enum { MATRIX_MAX = 17 };
 
@@ -378,7 +378,7 @@ static void print_matrices(struct page *page)
 			print_matrix(page, xr_description_at(page->d, i));
 }
 
-/* ---- what is to be said about them --------------------------------------------------------------------------------------- */
+/* ---- what is to be said about them ------------------------------------------------------------------------------- */
 
 enum { NAMED_MAX = 12 };
 

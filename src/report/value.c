@@ -65,7 +65,7 @@ static const char *number_words(struct xr_arena *arena, double value, const char
 	return digits(arena, value, "");
 }
 
-/* ---- lists, trees, matrices --------------------------------------------------------------------------------------------- */
+/* ---- lists, trees, matrices -------------------------------------------------------------------------------------- */
 
 enum { DEPTH_MAX = 16 };
 

@@ -119,7 +119,8 @@ static double sorted_reach(const double *x, size_t n)
 	return reach;
 }
 
-/* How many times its reach two halves of a sorted sample are apart; 0 when some samples are nearer to the other half. */
+/* How many times its reach two halves of a sorted sample are apart; 0 when some samples are nearer to the other
+ * half. */
 static double separation(const double *x, size_t split, size_t n, double a, double b)
 {
 	double border = a / 2 + b / 2;

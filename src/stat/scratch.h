@@ -1,7 +1,8 @@
 /* Private to this room: sorted copies and small work arrays that stay on the stack for the usual sizes.
  *
- * The functions here run inside bootstraps and on thousands of simulated points, mostly on nine samples or forty points,
- * so that a malloc per call would cost more than the work. Release is needed always, it frees only what was allocated.
+ * The functions here run inside bootstraps and on thousands of simulated points, mostly on nine samples or forty
+ * points, so that a malloc per call would cost more than the work. Release is needed always, it frees only what was
+ * allocated.
  */
 #ifndef XR_STAT_SCRATCH_H
 #define XR_STAT_SCRATCH_H
@@ -30,8 +31,8 @@ size_t xr_sort(double *x, size_t n);
 double xr_sorted_median(const double *x, size_t n);
 
 /* Puts v into a sorted array of n numbers with room for one more; returns by how much that raises the sum of distances
- * from the median. Exact: of an even count everything between the two middle values is a median, so v costs its distance
- * from that interval and the others nothing. */
+ * from the median. Exact: of an even count everything between the two middle values is a median, so v costs its
+ * distance from that interval and the others nothing. */
 double xr_sorted_add(double *sorted, size_t n, double v);
 
 #endif

@@ -18,7 +18,8 @@
 #include <stdint.h>
 
 /* Nothing here crashes, hangs or leaves memory behind on any input. An empty sample has no statistic: NaN. NaN among
- * samples counts as slower than everything else. Pointers to further results (share, p, fast, slow, ...) may be NULL. */
+ * samples counts as slower than everything else. Pointers to further results (share, p, fast, slow, ...) may be
+ * NULL. */
 
 /* Order statistics. Input is not changed. */
 double xr_quantile(const double *x, size_t n, double q); /* linear interpolation, q in 0..1 */
@@ -45,8 +46,8 @@ long xr_first_step(const double *y, size_t n, double ratio);   /* first y[i+1] /
 long xr_biggest_step(const double *y, size_t n, double ratio); /* biggest y[i+1] / y[i], at least ratio */
 long xr_biggest_scaled_step(const double *y, size_t n, double threshold); /* biggest (y[i+1]-y[i]) * y[i+1] (paper 001) */
 
-/* Two constant segments by least absolute deviations. When nothing can be split (n < 2, or all equal): split -1, gain 0,
- * left = right = the median. */
+/* Two constant segments by least absolute deviations. When nothing can be split (n < 2, or all equal): split -1, gain
+ * 0, left = right = the median. */
 struct xr_fit2 {
 	long split;        /* last index of the left segment, or -1 */
 	double left, right; /* medians */
@@ -54,8 +55,8 @@ struct xr_fit2 {
 	double noise;      /* mean absolute residual */
 };
 struct xr_fit2 xr_two_segments(const double *y, size_t n);
-/* Where a curve of positive numbers steps up once: the split of two segments on log y, when right / left >= ratio and the
- * step is at least 5 times the noise (mean absolute residual); else -1. *fit (may be NULL) is in logarithms. */
+/* Where a curve of positive numbers steps up once: the split of two segments on log y, when right / left >= ratio and
+ * the step is at least 5 times the noise (mean absolute residual); else -1. *fit (may be NULL) is in logarithms. */
 long xr_single_step(const double *y, size_t n, double ratio, struct xr_fit2 *fit);
 /* The same with lines: y = a + b x on each side, least absolute deviations approximated by iterated weights. At
  * least two points a side; n < 4 or all on one line: split -1, gain 0, that line on both sides. */
@@ -67,8 +68,8 @@ struct xr_fit2_lines xr_two_lines(const double *x, const double *y, size_t n);
 
 /* Many constant segments: exact dynamic programming, L1 cost, `penalty` per change (<= 0: 3 ln(n) sigma, sigma from the
  * MAD of first differences; 0 without noise, then only max limits), neighbours closer than `merge` (relative to the
- * lower) merged. Writes the last index of each segment to ends[] and its median to levels[] (either may be NULL); returns
- * the number of segments, at most max. Time n^2 max, memory n max. */
+ * lower) merged. Writes the last index of each segment to ends[] and its median to levels[] (either may be NULL);
+ * returns the number of segments, at most max. Time n^2 max, memory n max. */
 size_t xr_segments(const double *y, size_t n, double penalty, double merge, size_t max, size_t *ends, double *levels);
 /* The same with the fit, hence the penalty, on log y (y > 0): for curves whose noise grows with their level. */
 size_t xr_segments_log(const double *y, size_t n, double penalty, double merge, size_t max, size_t *ends, double *levels);

@@ -30,8 +30,8 @@ struct xr_backend {
 	int (*time)(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
 	            struct xr_reading *out, struct xr_error *err);
 	/* Makes the specifications ready to be timed: compiles, lays out, calibrates repetitions. Sets status, reason,
-	 * look, code_bytes, granule_ns of out[i]; those not XR_READ_OK take no part in the rounds. The specifications live until
-	 * done(). */
+	 * look, code_bytes, granule_ns of out[i]; those not XR_READ_OK take no part in the rounds. The specifications
+	 * live until done(). */
 	int (*prepare)(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
 	               struct xr_reading *out, struct xr_error *err);
 	/* Adds to lists[idx[j]] one sample for each j < k in each of `rounds` interleaved rounds; order within a round

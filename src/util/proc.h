@@ -27,7 +27,8 @@ struct xr_proc {
 int xr_proc_start(struct xr_proc *proc, const char *const *argv, struct xr_error *err);
 /* 0; -1: it is gone. */
 int xr_proc_send(struct xr_proc *proc, const char *text, size_t len);
-/* 1: a line (without newline) is in *line, valid until the next call; 0: it ended; -1: nothing for timeout_s seconds. */
+/* 1: a line (without newline) is in *line, valid until the next call; 0: it ended; -1: nothing for timeout_s
+ * seconds. */
 int xr_proc_line(struct xr_proc *proc, double timeout_s, const char **line);
 /* Kills it if it still runs, reaps it, and says in words how it ended ("killed by SIGSEGV (Segmentation fault)", "exited with
  * status 70: …"). `how` may be NULL. */

@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-/* Calls every function of stat.h on x; the parameter (a ratio, a penalty, a width, ...) is taken as it comes. Returns NULL,
- * or the property that was violated. Indices and counts are checked always; values only where all of x is finite and
- * small enough for sums of squares not to overflow. */
+/* Calls every function of stat.h on x; the parameter (a ratio, a penalty, a width, ...) is taken as it comes. Returns
+ * NULL, or the property that was violated. Indices and counts are checked always; values only where all of x is finite
+ * and small enough for sums of squares not to overflow. */
 const char *xr_stat_violation(const double *x, size_t n, double parameter);
 
 #endif

@@ -1,4 +1,5 @@
-/* Which operations share units, and how many are started per cycle: on random machines as their files say. Prints TAP. */
+/* Which operations share units, and how many are started per cycle: on random machines as their files say. Prints
+ * TAP. */
 #include "../lib/judge.h"
 #include "target/model/core.h"
 

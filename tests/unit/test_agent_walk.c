@@ -1,4 +1,5 @@
-/* The agent's code walks visit what the specification says, keep their regions, and never hold code that can be written. */
+/* The agent's code walks visit what the specification says, keep their regions, and never hold code that can be
+ * written. */
 #include "../../src/agent/clock.c"
 #include "../../src/agent/walk.c"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-/* ---- micro-benchmarks made up for the tests --------------------------------------------------------------------------- */
+/* ---- micro-benchmarks made up for the tests ---------------------------------------------------------------------- */
 
 static const char *const nothing[] = {NULL};
 
@@ -86,7 +86,7 @@ static struct xr_micro user_of(const char *const *needs)
 	return (struct xr_micro){"user", "uses", user_finds, needs, 0.5, 0, NULL, run_user};
 }
 
-/* ---- running them -------------------------------------------------------------------------------------------------------- */
+/* ---- running them ------------------------------------------------------------------------------------------------ */
 
 struct trial {
 	struct fake fake;

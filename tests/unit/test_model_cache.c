@@ -68,7 +68,8 @@ static void plru_follows_its_tree(void **state)
 static void nru_evicts_the_first_unused(void **state)
 {
 	(void)state;
-	/* d fills the last: all others cleared. a used; e takes b's way, f takes c's and clears all others; g takes a's */
+	/* d fills the last: all others cleared. a used; e takes b's way, f takes c's and clears all others; g takes
+	 * a's */
 	expect(XR_NRU, 4, "abcdaefg", ".....bca");
 }
 

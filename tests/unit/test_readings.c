@@ -13,7 +13,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-/* A target whose samples the test makes up: work of 2 ns an operation, 40 ns to look at the clock, a cycle of 0.5 ns. */
+/* A target whose samples the test makes up: work of 2 ns an operation, 40 ns to look at the clock, a cycle of 0.5
+ * ns. */
 struct made_up {
 	struct xr_target target;
 	double slow_share; /* of samples that are hit and take twice as long */

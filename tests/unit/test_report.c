@@ -199,7 +199,7 @@ static void a_machine_is_like_itself(void **state)
 	xr_description_free(b);
 }
 
-/* ---- the C header -------------------------------------------------------------------------------------------------------- */
+/* ---- the C header ------------------------------------------------------------------------------------------------ */
 
 static int shell(const char *format, const char *path)
 {

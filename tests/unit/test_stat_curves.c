@@ -288,7 +288,8 @@ static void segments_are_optimal(void **state)
 	}
 }
 
-/* A loose bound for a slow and busy machine with sanitizers; a few ms are usual, and thousands of calls depend on it. */
+/* A loose bound for a slow and busy machine with sanitizers; a few ms are usual, and thousands of calls depend on
+ * it. */
 static void segments_of_200_points_take_milliseconds(void **state)
 {
 	(void)state;

@@ -1,7 +1,7 @@
 /* Which point statistic and which step finder survive a noisy machine: the reason for xr_lower() and xr_monotone().
  *
- * Curves of 40 points with one step at a random place; each point is a statistic of some samples, of which every fifth is
- * slowed by something else on the machine and, in the harder rows, every hundredth reads too fast (a clock step, a
+ * Curves of 40 points with one step at a random place; each point is a statistic of some samples, of which every fifth
+ * is slowed by something else on the machine and, in the harder rows, every hundredth reads too fast (a clock step, a
  * correction that took off too much). Counted: how often the step is found at exactly the right place.
  */
 #include "stat/stat.h"

@@ -507,7 +507,8 @@ static struct unit innocent(struct xr_toolchain *tc, const struct unit *u)
 	return rest;
 }
 
-/* Compiles all; takes out who is blamed, and halves what fails without blame until the guilty ones are alone. objects gets the units that compiled. */
+/* Compiles all; takes out who is blamed, and halves what fails without blame until the guilty ones are alone. objects
+ * gets the units that compiled. */
 static int compile_all(struct xr_toolchain *tc, struct units *todo, struct units *objects, struct xr_error *err)
 {
 	while (todo->n) {

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a statement waits that finds out that it was rounded once (XR_FUSED): anything much longer than the rest of it. */
+/* What a statement waits that finds out that it was rounded once (XR_FUSED): anything much longer than the rest of
+ * it. */
 static const double linger_cycles = 100;
 
 /* What one statement of a stream asks for. */

@@ -22,14 +22,15 @@ struct xr_demand {
 int xr_core_demand(const struct xr_machine *machine, const struct xr_ops_spec *ops, struct xr_demand *out,
                    char reason[static 128]);
 
-/* The cost of one operation as the machine does it: by its section, or for memory, branches and shuffles by default. False:
- * the machine has no such operation. unit -1: takes no unit. */
+/* The cost of one operation as the machine does it: by its section, or for memory, branches and shuffles by default.
+ * False: the machine has no such operation. unit -1: takes no unit. */
 bool xr_core_op(const struct xr_machine *machine, enum xr_op op, enum xr_type type, struct xr_machine_op *out);
 
 /* Cycles per statement. */
 double xr_core_cycles(const struct xr_machine *machine, const struct xr_demand *demand);
 
-/* How often a slower or quicker pace of each of n hardware threads of one core stretches thread 0, because they share units: >= 1. */
+/* How often a slower or quicker pace of each of n hardware threads of one core stretches thread 0, because they share
+ * units: >= 1. */
 double xr_core_contention(const struct xr_machine *machine, const struct xr_demand *const *demand, int n);
 
 /* Latency of a load that hits the first level; of memory when there is no cache. */

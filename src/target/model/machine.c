@@ -203,8 +203,8 @@ static void find_shared_units(struct xr_machine *machine)
 	}
 }
 
-/* Files list levels from the core outwards, but may list those of data before those of code: [tlb d2] that holds both, then
- * [tlb i1]. What holds one kind is nearer than what holds both; beyond that the order of the file stands. */
+/* Files list levels from the core outwards, but may list those of data before those of code: [tlb d2] that holds both,
+ * then [tlb i1]. What holds one kind is nearer than what holds both; beyond that the order of the file stands. */
 static void put_in_order(struct xr_machine *machine)
 {
 	for (int i = 1; i < machine->n_caches; i++)

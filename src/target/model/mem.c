@@ -404,8 +404,8 @@ static void leave(struct xr_mem *mem, struct core *core, const struct path *path
 	}
 }
 
-/* Where is the line? Uses it there, brings it to all nearer levels that take it. Not wanted: somebody guesses that it will
- * be; finding it where it is to go then is no use of it. */
+/* Where is the line? Uses it there, brings it to all nearer levels that take it. Not wanted: somebody guesses that it
+ * will be; finding it where it is to go then is no use of it. */
 static int bring(struct xr_mem *mem, struct core *core, const struct path *path, struct spot *spot, int nearest,
                  bool wanted, double *down)
 {

@@ -1,9 +1,9 @@
 /* Random machines, by seed.
  *
- * Realistic: a template of a known core with one or two fields moved. Uniform: every field drawn from its legal range, as
- * long as the machine makes sense as a whole (levels grow outwards, latencies too). Adversarial: a realistic machine with
- * one trap that broke a published method: a direct-mapped first level, ways of the outer level smaller than the inner
- * one, a TLB that reaches less far than the first cache, random replacement, a clock of a microsecond, and so on.
+ * Realistic: a template of a known core with one or two fields moved. Uniform: every field drawn from its legal range,
+ * as long as the machine makes sense as a whole (levels grow outwards, latencies too). Adversarial: a realistic machine
+ * with one trap that broke a published method: a direct-mapped first level, ways of the outer level smaller than the
+ * inner one, a TLB that reaches less far than the first cache, random replacement, a clock of a microsecond, and so on.
  */
 #include "target/model/machine.h"
 

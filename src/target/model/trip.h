@@ -44,7 +44,8 @@ void xr_trip_events(const struct xr_tally *tally, double cycles, const struct xr
 void xr_trip_run(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machine *machine, int core, size_t steps,
                  struct xr_tally *tally);
 
-/* Walks until the steady state is reached, and counts it: a few laps when these repeat exactly, else some thousand steps. */
+/* Walks until the steady state is reached, and counts it: a few laps when these repeat exactly, else some thousand
+ * steps. */
 void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machine *machine, int core,
                     struct xr_tally *tally);
 

@@ -224,8 +224,8 @@ static double latency_behind(const struct xr_machine *m, int index, int holds)
 	return m->memory_latency;
 }
 
-/* Can a level be seen: quicker than the one behind, larger than the one before, smaller than memory? And so those before
- * it, else the numbers are off by one. */
+/* Can a level be seen: quicker than the one behind, larger than the one before, smaller than memory? And so those
+ * before it, else the numbers are off by one. */
 static bool shows(const struct xr_machine *m, int index, int holds)
 {
 	const struct xr_machine_cache *c = &m->cache[index];

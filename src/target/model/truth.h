@@ -32,7 +32,8 @@ void xr_truth_release(struct xr_truth *truth);
 bool xr_truth_agrees(const struct xr_machine *machine, const char *fact_id, const struct xr_truth *truth,
                      const json_t *found);
 
-/* The value alone, new reference (json_decref it); NULL: the file does not say, there is none, or it cannot be found out. */
+/* The value alone, new reference (json_decref it); NULL: the file does not say, there is none, or it cannot be found
+ * out. */
 json_t *xr_model_truth(const struct xr_machine *machine, const char *fact_id);
 
 /* Calls `each` for every id that has a truth of kind value on this machine: what a full run should find. */

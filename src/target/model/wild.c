@@ -1,8 +1,8 @@
 /* Wild machines: what no test author would have thought of.
  *
- * Wider than the random machines that the suite counts on: every number from its legal range, every policy, every kind of
- * inclusion, operations and levels missing, types emulated; or the shape of a machine that was built, with a thing or
- * two changed, or with one trap that once fooled somebody.
+ * Wider than the random machines that the suite counts on: every number from its legal range, every policy, every kind
+ * of inclusion, operations and levels missing, types emulated; or the shape of a machine that was built, with a thing
+ * or two changed, or with one trap that once fooled somebody.
  */
 #include "target/model/machine.h"
 
