@@ -6,7 +6,8 @@
 static double cost_ns, granule_ns;
 static unsigned long reference_reps = 2;
 static int reference_adds; /* additions in the time of one multiplication; 0: not known yet */
-enum { REFERENCE_OPS = 512 }; /* per repetition: at 64 the loop's own counter costs 1 % by taking an adder now and then */
+/* Per repetition: at 64 the loop's own counter costs 1 % by taking an adder now and then. */
+enum { REFERENCE_OPS = 512 };
 
 double xr_now_ns(void)
 {
@@ -81,6 +82,7 @@ static double find_cost(void)
 }
 
 /* Two chains of dependent integer operations, OPERATION = + or *, REFERENCE_OPS of them a repetition. */
+/* clang-format off */
 #if defined(__GNUC__)
 #define STEP(OPERATION) p = p OPERATION q; __asm__ volatile("" : "+r"(p));
 #define STEP8(O) STEP(O) STEP(O) STEP(O) STEP(O) STEP(O) STEP(O) STEP(O) STEP(O)
@@ -107,6 +109,7 @@ static double find_cost(void)
 	}
 static volatile int entry = 0;
 #endif
+/* clang-format on */
 
 static volatile unsigned long operands[2] = {1, 3};
 

@@ -65,8 +65,8 @@ static double unslowed(const struct xr_reading *r, double unit, bool *slowed)
 {
 	double ratio = r[MUL].ns / unit, cycle = r[MUL].ns / ceil(ratio - near_integer);
 	*slowed = false;
-	if (r[MUL].status != XR_READ_OK || r[MUL].look.calls > 0 || ratio > 12 || fabs(ratio - round(ratio)) <= near_integer ||
-	    cycle < 0.75 * unit)
+	if (r[MUL].status != XR_READ_OK || r[MUL].look.calls > 0 || ratio > 12 ||
+	    fabs(ratio - round(ratio)) <= near_integer || cycle < 0.75 * unit)
 		return unit;
 	for (enum chain x = LOAD; x <= FMUL; x++) {
 		double m = r[x].ns / cycle;
@@ -129,7 +129,8 @@ static int run(struct xr_run *run)
 	if (xr_run_time_with(run, &effort, spec, N_CHAINS, r))
 		return -1;
 	if (r[ADD].status != XR_READ_OK) {
-		xr_fact_none(d, "cpu.frequency", XR_FAILED, "the chain of additions could not be timed: %s", r[ADD].reason);
+		xr_fact_none(d, "cpu.frequency", XR_FAILED, "the chain of additions could not be timed: %s",
+		             r[ADD].reason);
 		return 0;
 	}
 	bool slowed;
@@ -143,15 +144,17 @@ static int run(struct xr_run *run)
 	xr_run_cycle(run, fabs(reference - 1) < 0.03 ? 1 : reference); /* the reference means to be one addition */
 
 	double sure = confidence(&v, double_pumped, r[ADD].spread);
-	struct xr_fact *fact = xr_fact_number(d, "cpu.frequency", 1e9 / cycle_ns, "Hz", slowed ? fmin(sure, 0.85) : sure,
-	                                      folded ? "xor and add chain" : "add chain");
+	struct xr_fact *fact =
+		xr_fact_number(d, "cpu.frequency", 1e9 / cycle_ns, "Hz", slowed ? fmin(sure, 0.85) : sure,
+	                       folded ? "xor and add chain" : "add chain");
 	if (v.odd + v.even == 0 && v.off)
 		xr_fact_doubt(fact, "no other chain takes a whole number of additions; %s takes %.2f", names[v.worst],
 		              r[v.worst].ns / unit);
 	else if (slowed)
 		xr_fact_note(fact, "additions take %.2f cycles: something shares the core", r[ADD].ns / cycle_ns);
 	else if (double_pumped)
-		xr_fact_note(fact, "all other chains take an even number of additions: they seem to run at twice the clock");
+		xr_fact_note(fact,
+		             "all other chains take an even number of additions: they seem to run at twice the clock");
 	else if (v.off)
 		xr_fact_note(fact, "%s takes %.2f additions, not a whole number", names[v.worst], r[v.worst].ns / unit);
 

@@ -52,7 +52,7 @@ struct xr_op_info {
 				* is on the chain and must be subtracted (div and mod: add; sqrt: mul) */
 	bool ranged;           /* cost depends on operand values: timed with XR_SHORT and XR_LONG values */
 	const char *statement; /* in C, see ops.c for the placeholders */
-	const char *fresh;     /* the same without the extra operation, for XR_FRESH and for types that need none; NULL: as statement */
+	const char *fresh;     /* without the extra operation, for XR_FRESH and types that need none; NULL: as statement */
 	int most_insns;        /* instructions that one statement takes at most where the machine has the operation */
 };
 extern const struct xr_op_info xr_ops[XR_N_OPS];

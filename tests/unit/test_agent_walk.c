@@ -42,7 +42,8 @@ static int count_in_lap(const struct xr_agent_walk *walk, size_t lap, uint32_t o
 static void every_lap_visits_every_block_once(void **state)
 {
 	(void)state;
-	const char *const texts[] = {"jumps 1 1048576 7 2 0 4096 5 64 4096 5", "pattern 1 1048576 7 2 0 4096 5 64 4096 5"};
+	const char *const texts[] = {"jumps 1 1048576 7 2 0 4096 5 64 4096 5",
+	                             "pattern 1 1048576 7 2 0 4096 5 64 4096 5"};
 	for (int t = 0; t < 2; t++) {
 		struct xr_agent_walk *walk = must_make(texts[t]);
 		assert_int_equal(walk->blocks, 10);
@@ -122,12 +123,25 @@ static void what_is_not_legal_is_refused(void **state)
 {
 	(void)state;
 	const char *const bad[] = {
-		"", "jumps", "jumps 1 2 3", "hops 1 65536 1 1 0 64 4", "jumps 1 65536 1 1 0 64", "jumps 1 65536 1 2 0 64 4",
-		"jumps 1 65536 1 1 0 64 -4", "jumps 1 65536 1 1 0 64 x", "jumps 1 65536 1 1 0 64 1025", "jumps 1 65536 1 1 1 64 4",
-		"jumps 1 65536 1 1 0 64 0", "jumps 1 0 1 1 0 64 1", "jumps 1 99999999999999 1 1 0 64 1",
-		"jumps 1 65536 1 18446744073709551615 0 64 1", "jumps 1 65536 1 1 18446744073709551600 64 1",
-		"jumps 1 65536 1 1 64 18446744073709551552 4", "straight 1 65536 1 1 0 4 100000",
-		"straight 1 65536 1 2 0 4 10 0 4 10", "jumps 1 65536 1 1 0 64 4294967296",
+		"",
+		"jumps",
+		"jumps 1 2 3",
+		"hops 1 65536 1 1 0 64 4",
+		"jumps 1 65536 1 1 0 64",
+		"jumps 1 65536 1 2 0 64 4",
+		"jumps 1 65536 1 1 0 64 -4",
+		"jumps 1 65536 1 1 0 64 x",
+		"jumps 1 65536 1 1 0 64 1025",
+		"jumps 1 65536 1 1 1 64 4",
+		"jumps 1 65536 1 1 0 64 0",
+		"jumps 1 0 1 1 0 64 1",
+		"jumps 1 99999999999999 1 1 0 64 1",
+		"jumps 1 65536 1 18446744073709551615 0 64 1",
+		"jumps 1 65536 1 1 18446744073709551600 64 1",
+		"jumps 1 65536 1 1 64 18446744073709551552 4",
+		"straight 1 65536 1 1 0 4 100000",
+		"straight 1 65536 1 2 0 4 10 0 4 10",
+		"jumps 1 65536 1 1 0 64 4294967296",
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		char error[200] = "";

@@ -23,25 +23,25 @@ struct host {
 	const char *runner;
 	bool baked;
 	int cpu;
-	struct xr_proc resident;   /* the agent without generated code */
-	struct xr_proc visitor;    /* the one with this batch's streams */
+	struct xr_proc resident; /* the agent without generated code */
+	struct xr_proc visitor;  /* the one with this batch's streams */
 	const char *resident_program;
-	double sample_ns;          /* asked for by the user; 0: from the clock */
+	double sample_ns; /* asked for by the user; 0: from the clock */
 	double cost_ns, granule_ns;
-	int reference_adds;        /* what the first agent found: the others must mean the same */
+	int reference_adds; /* what the first agent found: the others must mean the same */
 
 	/* the batch */
 	const struct xr_spec *specs;
 	size_t n;
-	const char **lines;        /* what the agent is told for each specification; NULL: it takes no part */
-	struct xr_strbuf works;    /* lines of the works of teams */
+	const char **lines;     /* what the agent is told for each specification; NULL: it takes no part */
+	struct xr_strbuf works; /* lines of the works of teams */
 	size_t n_works;
-	bool *out_of_play;         /* failed: not asked again */
-	size_t *order;             /* agent's index -> ours */
+	bool *out_of_play; /* failed: not asked again */
+	size_t *order;     /* agent's index -> ours */
 	size_t n_order;
 	const char *program;
 	double batch_sample_ns;
-	double window_ns;          /* the longest window of a team in the batch */
+	double window_ns; /* the longest window of a team in the batch */
 	struct xr_raw_list *baked_samples;
 };
 
@@ -197,7 +197,8 @@ static const char *team_line(struct host *h, struct streams *s, const struct xr_
 		const struct xr_spec *work = team->member[m].work;
 		long index = -1;
 		if (work) {
-			const char *what = work->kind == XR_OPS ? ops_line(h, s, work, out) : xr_spec_text(&h->base.arena, work);
+			const char *what =
+				work->kind == XR_OPS ? ops_line(h, s, work, out) : xr_spec_text(&h->base.arena, work);
 			if (!what) {
 				xr_strbuf_release(&line);
 				return NULL;
@@ -273,8 +274,8 @@ static void take_sample(struct host *h, const char *line, struct xr_raw_list *li
 	size_t index;
 	int hit;
 	struct xr_raw raw = {0};
-	if (sscanf(line, "s %zu %lf %lf %lf %lf %lf %d", &index, &raw.long_ns, &raw.long_ops, &raw.short_ns, &raw.short_ops,
-	           &raw.ref_ns, &hit) != 7 ||
+	if (sscanf(line, "s %zu %lf %lf %lf %lf %lf %d", &index, &raw.long_ns, &raw.long_ops, &raw.short_ns,
+	           &raw.short_ops, &raw.ref_ns, &hit) != 7 ||
 	    index >= h->n_order)
 		return;
 	raw.hit = hit;
@@ -314,8 +315,9 @@ static const char *how_it_ended(struct host *h, struct xr_proc *proc, enum endin
 {
 	struct xr_strbuf how = {0};
 	xr_proc_stop(proc, &how);
-	const char *text = ending == SILENT ? xr_arena_printf(&h->base.arena, "did not end within %.0f s", patience(h, silence_s))
-	                                    : xr_arena_strdup(&h->base.arena, xr_strbuf_text(&how));
+	const char *text =
+		ending == SILENT ? xr_arena_printf(&h->base.arena, "did not end within %.0f s", patience(h, silence_s))
+				 : xr_arena_strdup(&h->base.arena, xr_strbuf_text(&how));
 	xr_strbuf_release(&how);
 	return text;
 }
@@ -379,7 +381,9 @@ static int ask_rounds(struct host *h, const size_t *idx, size_t k, int rounds, s
 	enum ending ending = DONE;
 	if (asked) {
 		double silence = rounds_silence_s(h, asked, rounds);
-		ending = xr_proc_send(proc, xr_strbuf_text(&text), text.len) ? DIED : listen(h, proc, silence, lists, out, &at);
+		ending = xr_proc_send(proc, xr_strbuf_text(&text), text.len)
+		                 ? DIED
+		                 : listen(h, proc, silence, lists, out, &at);
 		if (ending != DONE)
 			*how = how_it_ended(h, proc, ending, silence);
 	}
@@ -516,7 +520,8 @@ static int host_bake(struct host *h, struct xr_reading *out, struct streams *str
 	if (!status) {
 		enum ending ending = listen(h, &h->visitor, try_silence_s(h), NULL, out, &at);
 		if (ending == DONE)
-			ending = listen(h, &h->visitor, rounds_silence_s(h, h->n_order, BAKED_ROUNDS), h->baked_samples, out, &at);
+			ending = listen(h, &h->visitor, rounds_silence_s(h, h->n_order, BAKED_ROUNDS), h->baked_samples,
+			                out, &at);
 		if (ending != DONE) {
 			const char *how = how_it_ended(h, &h->visitor, ending, try_silence_s(h));
 			for (size_t i = 0; i < h->n; i++)

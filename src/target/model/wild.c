@@ -600,8 +600,7 @@ static void put_in_order(struct xr_machine *m)
 		if (c->shared_by > m->cores)
 			c->shared_by = m->cores;
 		if (i && c->inclusion == XR_EXCLUSIVE && !m->cache[i - 1].write_back)
-			c->inclusion =
-				XR_INCLUSION_NONE; /* stores pass a level that writes through: what they pass on is not a victim */
+			c->inclusion = XR_INCLUSION_NONE; /* what passes a level that writes through is no victim of it */
 	}
 	for (int i = 0; i < m->n_tlbs; i++) {
 		struct xr_machine_tlb *t = &m->tlb[i];
