@@ -22,6 +22,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -466,7 +467,7 @@ double xr_walk_code_bytes(const struct xr_agent_walk *walk)
 /* Waits until nobody else uses this core, but not for long. The core's other hardware thread slows every jump and takes
  * its share of the instruction cache and TLB; it comes and goes within milliseconds. A short row of blocks tells: it
  * takes longer than it did at its best. When the best comes no more, because the clock slowed down, it is forgotten. */
-static void wait_for_quiet(const struct region *region)
+static void wait_for_quiet(void)
 {
 	static struct sentinel {
 		struct xr_agent_walk *walk;
@@ -477,14 +478,11 @@ static void wait_for_quiet(const struct region *region)
 	const double patience_ns = 100e3, patience_all_ns = 4e9, quiet = 1.05;
 	enum { VISITS = 256, FORGET = 100000 };
 
-	if (sentinel.walk && sentinel.walk->region != region) {
-		xr_walk_free(sentinel.walk);
-		sentinel.walk = NULL;
-	}
-	if (!sentinel.walk) {
-		const struct span row = {0, region->grid > 64 ? region->grid : 64, 64};
+	if (!sentinel.walk) { /* in a region of its own */
+		const uint32_t grid = block_grid();
+		const struct span row = {0, grid > 64 ? grid : 64, 64};
 		char error[128];
-		sentinel.walk = make(JUMPS, region->id, region->bytes, 1, &row, 1, error, sizeof error);
+		sentinel.walk = make(JUMPS, UINT_MAX, 65536, 1, &row, 1, error, sizeof error);
 	}
 	if (!sentinel.walk || sentinel.waited_ns > patience_all_ns)
 		return;
@@ -505,8 +503,7 @@ static void wait_for_quiet(const struct region *region)
 
 void xr_walk_ready(struct xr_agent_walk *walk)
 {
-	if (walk->kind != STRAIGHT)
-		wait_for_quiet(walk->region);
+	wait_for_quiet();
 	/* From anywhere in the list, two laps hold a whole one. */
 	xr_walk_run(walk, 2 * (unsigned long)walk->blocks * (walk->kind == STRAIGHT ? STATEMENTS : 1));
 }

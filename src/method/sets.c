@@ -277,6 +277,7 @@ static int find_from(const struct xr_sets *probe, const struct rows *rows, long 
 	found->confidence = 0;
 	found->rough = sqrt((at > 0 ? rows->bytes[at - 1] : rows->bytes[0] / 1.2) * rows->bytes[at]);
 	found->base = rows->base[at];
+	found->hit = xr_walks_median(&rows->octave[0].walks, 0);
 	double much = fmin(overflown * rows->excess[at + AHEAD], 0.8 * rows->excess[at]);
 	much = fmin(much, 1.5 * sure_step * rows->base[at]);
 	if (find_way(probe, found->rough, much, &found->way) != 0)

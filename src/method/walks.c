@@ -8,6 +8,9 @@
 
 enum {
 	LAPS = 4,            /* of a sample, at least */
+	REGION_LEAST = 16384,
+	STATEMENT_BYTES = 4, /* of straight-line code, about: only the size of the whole matters */
+	STATEMENTS_PER_VISIT = 64, /* in the time of a visit, about */
 	SENTINEL_BLOCKS = 64, SENTINEL_SPACING = 64, SENTINEL_SAMPLES = 24,
 	PATIENCE = 300,      /* sentinels; about a second on a machine that never comes to rest */
 	PATIENCE_ONCE = 40,  /* … before one look */
@@ -60,25 +63,41 @@ static struct xr_span *spans_of(struct xr_arena *arena, const uint64_t *address,
 	return span;
 }
 
-size_t xr_walks_add(struct xr_walks *walks, enum xr_walk_kind kind, const uint64_t *address, size_t n)
+static struct xr_walk_point *add_point(struct xr_walks *walks, enum xr_walk_kind kind)
 {
-	struct xr_arena *arena = xr_run_arena(walks->bench->run);
 	if (walks->n == walks->room) {
 		size_t room = walks->room ? walks->room * 2 : 64;
-		struct xr_walk_point *grown = xr_arena_array(arena, struct xr_walk_point, room);
+		struct xr_walk_point *grown = xr_arena_array(xr_run_arena(walks->bench->run), struct xr_walk_point, room);
 		if (walks->n)
 			memcpy(grown, walks->point, walks->n * sizeof *grown);
 		walks->point = grown;
 		walks->room = room;
 	}
-	struct xr_walk_point *p = &walks->point[walks->n];
+	struct xr_walk_point *p = &walks->point[walks->n++];
 	memset(p, 0, sizeof *p);
 	p->walk.kind = kind;
 	p->walk.region = walks->bench->region;
 	p->walk.bytes = walks->bench->bytes;
-	p->walk.span = spans_of(arena, address, n, &p->walk.n_spans);
+	return p;
+}
+
+size_t xr_walks_add(struct xr_walks *walks, enum xr_walk_kind kind, const uint64_t *address, size_t n)
+{
+	struct xr_walk_point *p = add_point(walks, kind);
+	p->walk.span = spans_of(xr_run_arena(walks->bench->run), address, n, &p->walk.n_spans);
 	p->blocks = n;
-	return walks->n++;
+	return walks->n - 1;
+}
+
+size_t xr_walks_add_straight(struct xr_walks *walks, uint64_t bytes)
+{
+	struct xr_walk_point *p = add_point(walks, XR_STRAIGHT);
+	struct xr_span *span = xr_arena_array(xr_run_arena(walks->bench->run), struct xr_span, 1);
+	*span = (struct xr_span){.stride = STATEMENT_BYTES, .count = (uint32_t)(bytes / STATEMENT_BYTES)};
+	p->walk.span = span;
+	p->walk.n_spans = 1;
+	p->blocks = (size_t)bytes / STATEMENTS_PER_VISIT / STATEMENT_BYTES + 1;
+	return walks->n - 1;
 }
 
 static void pool(struct xr_walks *walks, struct xr_walk_point *p, const struct xr_reading *reading)
@@ -100,6 +119,7 @@ static void pool(struct xr_walks *walks, struct xr_walk_point *p, const struct x
 	}
 	memcpy(p->sample + p->n, reading->sample, more * sizeof *p->sample);
 	p->n += more;
+	p->code_bytes = reading->code_bytes;
 }
 
 /* The core's other thread slows every jump, so a short walk tells whether somebody is there. */
@@ -142,7 +162,7 @@ int xr_walks_look(struct xr_walks *walks, int samples)
 		specs[i].kind = XR_WALK;
 		specs[i].walk = walks->point[i].walk;
 		specs[i].walk.seed = xr_rng_next(xr_run_rng(bench->run)) | 1; /* a fresh order every look */
-		if (walks->point[i].walk.kind != XR_STRAIGHT && walks->point[i].blocks > most)
+		if (walks->point[i].blocks > most)
 			most = walks->point[i].blocks;
 	}
 	effort.sample_ns = LAPS * (double)most * visit_ns;
@@ -180,4 +200,22 @@ double xr_walks_low(const struct xr_walks *walks, size_t i)
 	for (size_t k = from; k < from + length; k++)
 		sum += sorted[k];
 	return sum / (double)length;
+}
+
+double xr_walks_median(const struct xr_walks *walks, size_t i)
+{
+	const struct xr_walk_point *p = &walks->point[i];
+	return p->n ? xr_median(p->sample, p->n) : 0;
+}
+
+uint64_t xr_walks_region(const struct xr_run *run, uint64_t wanted)
+{
+	while (wanted > xr_run_info(run)->memory_bytes / 4 && wanted > REGION_LEAST)
+		wanted /= 2;
+	return wanted;
+}
+
+const char *xr_walks_supported(const struct xr_run *run)
+{
+	return xr_run_info(run)->memory_bytes / 4 >= REGION_LEAST ? NULL : "too little memory to lay code out in";
 }

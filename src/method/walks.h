@@ -26,6 +26,7 @@ struct xr_walk_point {
 	size_t blocks;      /* visits of one lap */
 	double *sample;     /* pooled, cycles per visit */
 	size_t n, room;
+	double code_bytes;  /* see xr_reading */
 };
 
 struct xr_walks {
@@ -44,10 +45,20 @@ void xr_walks_init(struct xr_walks *walks, struct xr_walk_bench *bench);
 /* Adds a walk over blocks at these addresses; returns its index. Several may be the same: it is visited as often. */
 size_t xr_walks_add(struct xr_walks *walks, enum xr_walk_kind kind, const uint64_t *address, size_t n);
 
+/* Adds straight-line code of so many bytes; its reading is per statement. */
+size_t xr_walks_add_straight(struct xr_walks *walks, uint64_t bytes);
+
 /* Waits for a quiet moment, but not for ever; then another look at all of them, `samples` each. 0; -1 as xr_run_time().
  * Sets walks->trouble. */
 int xr_walks_look(struct xr_walks *walks, int samples);
 
-double xr_walks_low(const struct xr_walks *walks, size_t i); /* cycles per visit, at rest */
+double xr_walks_low(const struct xr_walks *walks, size_t i);    /* cycles per visit, at rest: to compare with others */
+double xr_walks_median(const struct xr_walks *walks, size_t i); /* cycles per visit, as they come */
+
+/* Why walks cannot be laid out on this target, or NULL: for micro-benchmarks' supported(). */
+const char *xr_walks_supported(const struct xr_run *run);
+
+/* The largest region that memory allows, at most `wanted`. */
+uint64_t xr_walks_region(const struct xr_run *run, uint64_t wanted);
 
 #endif

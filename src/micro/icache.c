@@ -1,20 +1,21 @@
 /* Parameter: cache.l1i.capacity, .ways, .line, .latency, .miss_penalty.
  *
- * Idea: straight-line code does not show the instruction cache of a core that fetches ahead (paper 003's curve is flat
- * to the size of the second level there); a jump that nobody can foresee does, since nothing is fetched ahead of it: it
+ * Idea: straight-line code does not show the instruction cache of a core that fetches ahead (paper 003's curve is flat to
+ * the size of the second level there); a jump that nobody can foresee does, since nothing is fetched ahead of it: it
  * takes the time of a misprediction plus that of fetching its target. So the questions of paper 002 §4.3-4.4 (ways,
  * capacity, line) are put with blocks of code for lines and with jumps for loads, over fresh random permutations, and
  * each walk is compared with a twin of as many jumps in the same pages but in different sets.
  *
  * Algorithm: capacity and ways as in method/sets.h. Line: A blocks at strides of one way and A more, delta further on:
- * as long as delta is less than a line they are 2 A lines of one set and miss. Penalty of a miss: 8 A lines of one set,
- * of which practically every visit misses. Latency: the same lines in a fixed order, which is predicted, so that what
- * is left is the latency of the next level, unless the core fetches ahead; less the penalty.
+ * as long as delta is less than a line they are 2 A lines of one set and miss. Penalty of a miss: from the curve of the
+ * ways. Latency of a hit: what a jump takes less the misprediction (micro/branch.c); only where paper 003's straight-line
+ * code (micro/code.c) sees the same capacity, since a core that fetches ahead has no such latency.
  *
  * When it fails: no executable memory (unsupported); everything fits (no cache, or a very large one: unsupported); the
  * core's other thread busy all the time (unreliable). A way larger than a page in a physically indexed cache makes
  * conflicts a matter of luck: the curves are then none of a set that overflows, and only the capacity is given. Blocks
- * are 16 bytes or more apart, so a shorter line cannot be told from that. A core that fetches ahead hides the latency.
+ * are 16 bytes or more apart, so a shorter line cannot be told from that. Paper 003's answer is reported, too, where it
+ * differs; where jumps show nothing it stands alone.
  */
 #include "method/sets.h"
 
@@ -112,9 +113,10 @@ static int find_line(const struct xr_sets *probe, const struct xr_sets_found *fo
 /* ---- facts ----------------------------------------------------------------------------------------------------- */
 
 static const char *const finds[] = {
-	"cache.l1i.capacity", "cache.l1i.ways", "cache.l1i.line", "cache.l1i.miss_penalty", NULL,
+	"cache.l1i.capacity", "cache.l1i.ways", "cache.l1i.line", "cache.l1i.latency", "cache.l1i.miss_penalty", NULL,
 };
-static const char method[] = "unforeseen jumps";
+static const char *const needs[] = {"branch", "code", NULL};
+static const char method[] = "unforeseen jumps", paper[] = "straight-line additions (paper 003)";
 
 static void put_none(struct xr_description *d, enum xr_status status, const char *const *ids, const char *reason)
 {
@@ -122,12 +124,20 @@ static void put_none(struct xr_description *d, enum xr_status status, const char
 		xr_fact_none(d, *ids, status, "%s", reason);
 }
 
+/* Does paper 003's method see this capacity? Its last body that runs at full speed may be larger, since few sets overflow
+ * at first, and some policies keep part of what is run in order. */
+static bool straight_agrees(const struct xr_run *run, double capacity)
+{
+	double limit = xr_run_number(run, "code.unroll_limit", 0);
+	return limit > 0.9 * capacity && limit < 1.5 * capacity;
+}
+
 static void put_geometry(struct xr_run *run, const struct xr_sets_found *found, uint64_t line, double contrast)
 {
 	struct xr_description *d = xr_run_description(run);
-	double sure = found->confidence;
-	struct xr_fact *capacity = xr_fact_count(d, "cache.l1i.capacity", (long long)(found->ways * found->way), "bytes",
-	                                         sure, method);
+	const double sure = found->confidence, bytes = (double)(found->ways * found->way);
+	const double limit = xr_run_number(run, "code.unroll_limit", 0);
+	struct xr_fact *capacity = xr_fact_count(d, "cache.l1i.capacity", (long long)bytes, "bytes", sure, method);
 	xr_fact_add_series(capacity, "cache.l1i");
 	struct xr_fact *ways = xr_fact_count(d, "cache.l1i.ways", found->ways, "", sure, method);
 	xr_fact_add_series(ways, "cache.l1i.way");
@@ -138,13 +148,42 @@ static void put_geometry(struct xr_run *run, const struct xr_sets_found *found, 
 		xr_fact_doubt(capacity, "the curves are disturbed: is the core's other thread busy?");
 		xr_fact_doubt(ways, "the curves are disturbed: is the core's other thread busy?");
 		xr_fact_doubt(lines, "the curves of capacity and ways are disturbed");
+	} else if (limit > 0 && !straight_agrees(run, bytes)) {
+		xr_fact_note(capacity, "straight-line code runs at full speed up to %.0f KiB: this core fetches ahead", limit / 1024);
 	}
+}
+
+static void put_costs(struct xr_run *run, const struct xr_sets_found *found)
+{
+	struct xr_description *d = xr_run_description(run);
+	const double sure = fmin(found->confidence, 0.85), mispredict = xr_run_number(run, "branch.mispredict", 0);
+	xr_fact_number(d, "cache.l1i.miss_penalty", found->penalty, "cycles", sure, method);
+	if (!straight_agrees(run, (double)(found->ways * found->way)))
+		xr_fact_none(d, "cache.l1i.latency", XR_UNSUPPORTED, "this core fetches ahead, which hides the latency of a hit");
+	else if (mispredict <= 0 || found->hit <= mispredict)
+		xr_fact_none(d, "cache.l1i.latency", XR_UNSUPPORTED, "a jump cannot be told from its misprediction");
+	else
+		xr_fact_number(d, "cache.l1i.latency", found->hit - mispredict, "cycles", sure,
+		               "unforeseen jump less branch.mispredict");
+}
+
+/* Jumps tell the size to a fifth or not at all: does paper 003's method know better? */
+static void put_rough(struct xr_run *run, const struct xr_sets_found *found, const char *reason)
+{
+	struct xr_description *d = xr_run_description(run);
+	const double limit = xr_run_number(run, "code.unroll_limit", 0);
+	put_none(d, found->outcome == XR_SETS_NO_STEP ? XR_UNSUPPORTED : XR_UNRELIABLE, finds, reason);
+	if (found->outcome == XR_SETS_ROUGH && straight_agrees(run, found->rough))
+		xr_fact_number(d, "cache.l1i.capacity", limit, "bytes", 0.7, paper);
+	else if (found->outcome == XR_SETS_ROUGH)
+		xr_fact_doubt(xr_fact_number(d, "cache.l1i.capacity", found->rough, "bytes", 0.4, method), "to about a fifth");
+	else if (limit > 0 && limit < 0.9 * found->tried)
+		xr_fact_doubt(xr_fact_number(d, "cache.l1i.capacity", limit, "bytes", 0.5, paper), "jumps show nothing there");
 }
 
 static int run(struct xr_run *run)
 {
 	struct xr_description *d = xr_run_description(run);
-	const struct xr_target_info *info = xr_run_info(run);
 	struct xr_walk_bench bench;
 	struct xr_sets probe = {
 		.bench = &bench, .unit = SPACING, .room = 4096, .page = 4096, .first = 32, .most = most_bytes, .blocks = 128,
@@ -154,20 +193,16 @@ static int run(struct xr_run *run)
 	uint64_t line;
 	double contrast;
 
-	uint64_t bytes = region_bytes;
-	while (bytes > info->memory_bytes / 4 && bytes > 4096)
-		bytes /= 2;
-	if (xr_walk_bench_init(&bench, run, REGION, bytes) != 0 || xr_sets_find(&probe, &found) != 0)
+	if (xr_walk_bench_init(&bench, run, REGION, xr_walks_region(run, region_bytes)) != 0 || xr_sets_find(&probe, &found) != 0)
 		return -1;
 	if (found.outcome == XR_SETS_UNSUPPORTED || found.outcome == XR_SETS_FAILED)
 		put_none(d, found.outcome == XR_SETS_FAILED ? XR_FAILED : XR_UNSUPPORTED, finds, found.reason);
 	else if (found.outcome == XR_SETS_NO_STEP)
-		put_none(d, XR_UNSUPPORTED, finds,
-		         xr_arena_printf(xr_run_arena(run), "no instruction cache to be seen in %.0f KiB of code",
-		                         found.tried / 1024));
+		put_rough(run, &found,
+		          xr_arena_printf(xr_run_arena(run), "no instruction cache to be seen in %.0f KiB of code",
+		                          found.tried / 1024));
 	else if (found.outcome == XR_SETS_ROUGH) {
-		put_none(d, XR_UNRELIABLE, finds, "the curves are none of a set that overflows");
-		xr_fact_doubt(xr_fact_number(d, "cache.l1i.capacity", found.rough, "bytes", 0.4, method), "to about a fifth");
+		put_rough(run, &found, "the curves are none of a set that overflows");
 	} else {
 		if (find_line(&probe, &found, 16, &line, &contrast) != 0)
 			return -1;
@@ -175,7 +210,7 @@ static int run(struct xr_run *run)
 		if (xr_sets_again(&probe, &found) != 0)
 			return -1;
 		put_geometry(run, &found, line, contrast);
-		xr_fact_number(d, "cache.l1i.miss_penalty", found.penalty, "cycles", fmin(found.confidence, 0.9), method);
+		put_costs(run, &found);
 	}
 	return 0;
 }
@@ -184,7 +219,9 @@ const struct xr_micro xr_micro_icache = {
 	.id = "icache",
 	.title = "first instruction cache: capacity, ways, line, cost of a miss",
 	.finds = finds,
+	.needs = needs,
 	.cost_s = 1,
 	.kinds = 1u << XR_WALK,
+	.supported = xr_walks_supported,
 	.run = run,
 };

@@ -57,7 +57,7 @@ static void put_found(struct xr_description *d, const struct xr_sets_found *foun
 	struct xr_fact *ways = xr_fact_count(d, "tlb.i1.ways", found->ways, "", found->confidence, method);
 	xr_fact_add_series(ways, "tlb.i1.way");
 	xr_fact_add_series(ways, "tlb.i1.two_ways");
-	xr_fact_number(d, "tlb.i1.penalty", found->penalty, "cycles", fmin(found->confidence, 0.9), method);
+	xr_fact_number(d, "tlb.i1.penalty", found->penalty, "cycles", fmin(found->confidence, 0.85), method);
 	if (found->confidence < 0.9) {
 		xr_fact_doubt(fact, "the curves are disturbed: is the core's other thread busy?");
 		xr_fact_doubt(ways, "the curves are disturbed: is the core's other thread busy?");
@@ -95,6 +95,8 @@ static int run(struct xr_run *run)
 	probe.most = pages * page;
 	if (xr_walk_bench_init(&bench, run, REGION, pages * spare * page) != 0 || xr_sets_find(&probe, &found) != 0)
 		return -1;
+	if (xr_run_number(run, "cache.l1i.line", 0) <= 0) /* what disturbed the instruction cache may disturb this, too */
+		found.confidence = fmin(found.confidence, 0.6);
 	switch (found.outcome) {
 	case XR_SETS_UNSUPPORTED:
 	case XR_SETS_FAILED:
@@ -119,7 +121,7 @@ static int run(struct xr_run *run)
 
 static const char *supported(const struct xr_run *run)
 {
-	return xr_run_info(run)->page_bytes ? NULL : "this target has no pages";
+	return xr_run_info(run)->page_bytes ? xr_walks_supported(run) : "this target has no pages";
 }
 
 const struct xr_micro xr_micro_itlb = {
