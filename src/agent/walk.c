@@ -42,15 +42,18 @@
 
 /* A block must stay a few instructions long and free of relative addresses whatever flags the agent is built with. */
 #if defined(__clang__)
-#define COPIED(name) \
-	__attribute__((section(name), noinline, used, no_instrument_function, no_sanitize("address", "undefined", "thread")))
+#define COPIED(name)                                                                                                   \
+	__attribute__((section(name), noinline, used, no_instrument_function,                                          \
+	               no_sanitize("address", "undefined", "thread")))
 #elif defined(__x86_64__) || defined(__i386__)
-#define COPIED(name)                                                                                                    \
-	__attribute__((section(name), noinline, used, no_instrument_function, no_sanitize("address", "undefined", "thread"), \
-	               indirect_branch("keep"), optimize("O2", "omit-frame-pointer", "no-stack-protector")))
+#define COPIED(name)                                                                                                   \
+	__attribute__((section(name), noinline, used, no_instrument_function,                                          \
+	               no_sanitize("address", "undefined", "thread"), indirect_branch("keep"),                         \
+	               optimize("O2", "omit-frame-pointer", "no-stack-protector")))
 #else
-#define COPIED(name)                                                                                                    \
-	__attribute__((section(name), noinline, used, no_instrument_function, no_sanitize("address", "undefined", "thread"), \
+#define COPIED(name)                                                                                                   \
+	__attribute__((section(name), noinline, used, no_instrument_function,                                          \
+	               no_sanitize("address", "undefined", "thread"),                                                  \
 	               optimize("O2", "omit-frame-pointer", "no-stack-protector")))
 #endif
 #if __has_attribute(musttail)
@@ -61,10 +64,10 @@
 
 enum {
 	REGIONS_MAX = 16,
-	STATEMENTS = 128,      /* of a piece of straight-line code */
-	LIST_LEAST = 32768,    /* visits before an order comes again: more than any predictor of jumps remembers */
-	STRAIGHT_LEAST = 256,  /* the same for pieces, only to make calls of run() rare */
-	LAPS = 4,              /* permutations in a list at least */
+	STATEMENTS = 128,     /* of a piece of straight-line code */
+	LIST_LEAST = 32768,   /* visits before an order comes again: more than any predictor of jumps remembers */
+	STRAIGHT_LEAST = 256, /* the same for pieces, only to make calls of run() rare */
+	LAPS = 4,             /* permutations in a list at least */
 };
 
 static const uint64_t region_most = UINT64_C(1) << 30;
@@ -79,16 +82,16 @@ struct region {
 	uint64_t bytes;
 	int straight;
 	char *base;
-	uint32_t grid;      /* a copy begins at every multiple of it */
-	uint32_t finish;    /* offset of the block that ends a walk */
+	uint32_t grid;   /* a copy begins at every multiple of it */
+	uint32_t finish; /* offset of the block that ends a walk */
 };
 
 struct xr_agent_walk {
 	enum walk_kind kind;
 	const struct region *region;
-	uint32_t *list;     /* offsets to visit, one after the other; room for one more at the end */
+	uint32_t *list; /* offsets to visit, one after the other; room for one more at the end */
 	size_t length, at;
-	size_t blocks;      /* different ones */
+	size_t blocks; /* different ones */
 };
 
 static struct region regions[REGIONS_MAX];
@@ -101,7 +104,7 @@ static int n_regions;
 COPIED("xr_block") static const uint32_t *block(const uint32_t *at, uintptr_t base)
 {
 	at++;
-	TAIL ((visit_fn *)(base + *at))(at, base);
+	TAIL((visit_fn *)(base + *at))(at, base);
 }
 
 COPIED("xr_finish") static const uint32_t *finish(const uint32_t *at, uintptr_t base)
@@ -111,10 +114,24 @@ COPIED("xr_finish") static const uint32_t *finish(const uint32_t *at, uintptr_t 
 }
 
 /* The barrier keeps the compiler from adding up; it stands for no instruction. */
-#define PLUS(p) p += p0; __asm__ volatile("" : "+r"(p))
-#define PLUS4 PLUS(p1); PLUS(p2); PLUS(p3); PLUS(p4)
-#define PLUS16 PLUS4; PLUS4; PLUS4; PLUS4
-#define PLUS64 PLUS16; PLUS16; PLUS16; PLUS16
+#define PLUS(p)                                                                                                        \
+	p += p0;                                                                                                       \
+	__asm__ volatile("" : "+r"(p))
+#define PLUS4                                                                                                          \
+	PLUS(p1);                                                                                                      \
+	PLUS(p2);                                                                                                      \
+	PLUS(p3);                                                                                                      \
+	PLUS(p4)
+#define PLUS16                                                                                                         \
+	PLUS4;                                                                                                         \
+	PLUS4;                                                                                                         \
+	PLUS4;                                                                                                         \
+	PLUS4
+#define PLUS64                                                                                                         \
+	PLUS16;                                                                                                        \
+	PLUS16;                                                                                                        \
+	PLUS16;                                                                                                        \
+	PLUS16
 
 COPIED("xr_piece") static const uint32_t *piece(const uint32_t *at, uintptr_t base)
 {
@@ -122,7 +139,7 @@ COPIED("xr_piece") static const uint32_t *piece(const uint32_t *at, uintptr_t ba
 	PLUS64;
 	PLUS64;
 	at++;
-	TAIL ((visit_fn *)(base + *at))(at, base);
+	TAIL((visit_fn *)(base + *at))(at, base);
 }
 
 extern const char __start_xr_block[], __stop_xr_block[];
@@ -176,7 +193,8 @@ static int execute_from_file(char *base, size_t whole)
 			break;
 		done += (size_t)n;
 	}
-	void *again = done == whole ? mmap(base, whole, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED, fd, 0) : MAP_FAILED;
+	void *again =
+		done == whole ? mmap(base, whole, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED, fd, 0) : MAP_FAILED;
 	close(fd);
 	return again == MAP_FAILED ? -1 : 0;
 }
@@ -204,7 +222,8 @@ static int map_region(struct region *region, char *error, size_t error_size)
 #endif
 	tile(base, region);
 	if (mprotect(base, whole, PROT_READ | PROT_EXEC) != 0 && execute_from_file(base, whole) != 0) {
-		snprintf(error, error_size, "unsupported: this target lets no memory become executable (%s)", strerror(errno));
+		snprintf(error, error_size, "unsupported: this target lets no memory become executable (%s)",
+		         strerror(errno));
 		munmap(map, whole + align);
 		return -1;
 	}
@@ -308,7 +327,8 @@ static uint32_t *list_blocks(const struct region *region, const struct span *spa
 		for (uint64_t k = 0; k < span[i].count; k++) {
 			uint64_t at = span[i].base + k * span[i].stride;
 			if (at % region->grid != 0 || at + region->grid > region->bytes || at >= region->bytes) {
-				snprintf(error, error_size, "no block at byte %" PRIu64 " of a region of %" PRIu64 ", one every %u", at,
+				snprintf(error, error_size,
+				         "no block at byte %" PRIu64 " of a region of %" PRIu64 ", one every %u", at,
 				         region->bytes, (unsigned)region->grid);
 				free(blocks);
 				return NULL;
@@ -324,13 +344,15 @@ static uint32_t *list_pieces(const struct region *region, const struct span *spa
                              char *error, size_t error_size)
 {
 	uint64_t wanted = n_spans == 1 && span[0].count <= region->bytes && span[0].stride <= region->bytes
-	                  ? span[0].count * span[0].stride : 0;
+	                          ? span[0].count * span[0].stride
+	                          : 0;
 	uint64_t room = region->bytes / region->grid;
 	uint64_t pieces = (wanted + region->grid / 2) / region->grid;
 	if (pieces == 0)
 		pieces = 1;
 	if (wanted == 0 || pieces > room || pieces > blocks_most) {
-		snprintf(error, error_size, "%" PRIu64 " bytes of straight code in a region of %" PRIu64, wanted, region->bytes);
+		snprintf(error, error_size, "%" PRIu64 " bytes of straight code in a region of %" PRIu64, wanted,
+		         region->bytes);
 		return NULL;
 	}
 	uint32_t *blocks = malloc((size_t)pieces * sizeof *blocks);
@@ -367,8 +389,8 @@ static struct xr_agent_walk *make(enum walk_kind kind, unsigned id, uint64_t byt
 	}
 	walk->kind = kind;
 	walk->region = region;
-	uint32_t *blocks = (kind == STRAIGHT ? list_pieces : list_blocks)(region, span, n_spans, &walk->blocks, error,
-	                                                                   error_size);
+	uint32_t *blocks =
+		(kind == STRAIGHT ? list_pieces : list_blocks)(region, span, n_spans, &walk->blocks, error, error_size);
 	if (!blocks || make_list(walk, blocks, seed) != 0) {
 		if (blocks)
 			snprintf(error, error_size, "out of memory");
@@ -406,7 +428,8 @@ struct xr_agent_walk *xr_walk_make(char **words, int n_words, char *error, size_
 	if (!span || bad)
 		snprintf(error, error_size, span ? "walk: not a number" : "out of memory");
 	else
-		walk = make((enum walk_kind)kind, (unsigned)head[0], head[1], head[2], span, n_spans, error, error_size);
+		walk = make((enum walk_kind)kind, (unsigned)head[0], head[1], head[2], span, n_spans, error,
+		            error_size);
 	free(span);
 	return walk;
 }

@@ -146,12 +146,12 @@ static void run_step(struct xr_run *run, uint64_t seed, const enum xr_end *ends)
 	} else if ((reason = why_impossible(run))) {
 		run->end = XR_END_UNSUPPORTED;
 		explain(run, XR_UNSUPPORTED, reason);
-	} else if ((reason = why_blocked(run, ends))) {
-		run->end = XR_END_BLOCKED;
-		explain(run, XR_FAILED, reason);
 	} else if ((reason = why_unsupported(run))) {
 		run->end = XR_END_UNSUPPORTED;
 		explain(run, XR_UNSUPPORTED, reason);
+	} else if ((reason = why_blocked(run, ends))) {
+		run->end = XR_END_BLOCKED;
+		explain(run, XR_FAILED, reason);
 	} else {
 		xr_run_report(run, "", false);
 		if (micro->run(run) && run->end == XR_END_DONE)

@@ -6,14 +6,14 @@
 #include <string.h>
 
 enum {
-	PER_OCTAVE = 4,   /* rows from one power of two to the next */
-	AHEAD = 3,        /* rows: 2^(3/4) = 1.7 times as long */
+	PER_OCTAVE = 4, /* rows from one power of two to the next */
+	AHEAD = 3,      /* rows: 2^(3/4) = 1.7 times as long */
 	OCTAVES_MAX = 20,
 	ROWS_MAX = OCTAVES_MAX * PER_OCTAVE,
 	PAIRS_MAX = 44,
 	CURVES_MAX = 8,
-	SAMPLES = 32,     /* of one look */
-	AGAIN = 4,        /* looks for the last word on the ways */
+	SAMPLES = 32,       /* of one look */
+	AGAIN = 4,          /* looks for the last word on the ways */
 	QUIET_ATTEMPTS = 6, /* where nobody is about, asking once more changes nothing */
 };
 
@@ -31,8 +31,8 @@ static const double good_misfit = 0.06; /* of the penalty; a set that overflows 
 /* A batch of walks and twins, by turns; looked at again in every attempt. */
 struct pairs {
 	struct xr_walks walks;
-	unsigned count[PAIRS_MAX];  /* units */
-	double excess[PAIRS_MAX];   /* cycles by which a visit takes longer than in the twin */
+	unsigned count[PAIRS_MAX]; /* units */
+	double excess[PAIRS_MAX];  /* cycles by which a visit takes longer than in the twin */
 	size_t n;
 };
 
@@ -173,7 +173,7 @@ static int find_way(const struct xr_sets *probe, double rough, double much, uint
 struct curve {
 	struct pairs pairs;
 	uint64_t stride;
-	unsigned lo, hi;  /* expected */
+	unsigned lo, hi; /* expected */
 };
 
 struct curves {
@@ -217,8 +217,8 @@ static void keep_curve(const struct xr_sets *probe, const struct curve *curve, c
 	double *x = xr_arena_array(arena, double, curve->pairs.n);
 	for (size_t i = 0; i < curve->pairs.n; i++)
 		x[i] = curve->pairs.count[i];
-	xr_series_put(xr_run_description(probe->bench->run), xr_arena_printf(arena, "%s.%s", probe->series, what), "count", "", x,
-	              "excess", "cycles", curve->pairs.excess, curve->pairs.n);
+	xr_series_put(xr_run_description(probe->bench->run), xr_arena_printf(arena, "%s.%s", probe->series, what),
+	              "count", "", x, "excess", "cycles", curve->pairs.excess, curve->pairs.n);
 }
 
 /* Points up to where the next level overflows, too. The share of misses rises most at first; where it seems to rise
@@ -260,7 +260,8 @@ static int find_ways(const struct xr_sets *probe, struct curves *curves, double 
 static double confidence_of(const struct xr_sets *probe, const struct rows *rows, const struct xr_sets_found *found,
                             const struct xr_overflow_fit fit[2])
 {
-	double worst = fmax(fit[0].misfit, fit[1].misfit), ratio = found->rough / ((double)fit[0].ways * (double)found->way);
+	double worst = fmax(fit[0].misfit, fit[1].misfit),
+	       ratio = found->rough / ((double)fit[0].ways * (double)found->way);
 	if (fit[0].ways != fit[1].ways || ratio < 0.85 || ratio > 1.3)
 		return 0.3;
 	if (worst > good_misfit || rows->base[0] > at_rest * probe->bench->quiet)
@@ -306,8 +307,8 @@ static int attempt(const struct xr_sets *probe, struct rows *rows, struct curves
 		found->reason = trouble->trouble;
 		return 0;
 	}
-	xr_series_put(xr_run_description(probe->bench->run), probe->series, "bytes", "bytes", rows->bytes, "excess", "cycles",
-	              rows->excess, rows->n);
+	xr_series_put(xr_run_description(probe->bench->run), probe->series, "bytes", "bytes", rows->bytes, "excess",
+	              "cycles", rows->excess, rows->n);
 	found->outcome = XR_SETS_NO_STEP;
 	found->tried = rows->n ? rows->bytes[rows->n - 1] : 0;
 	long early = first_overflow(rows, false), bold = first_overflow(rows, true);

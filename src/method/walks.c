@@ -7,13 +7,15 @@
 #include <string.h>
 
 enum {
-	LAPS = 4,            /* of a sample, at least */
+	LAPS = 4, /* of a sample, at least */
 	REGION_LEAST = 16384,
-	STATEMENT_BYTES = 4, /* of straight-line code, about: only the size of the whole matters */
+	STATEMENT_BYTES = 4,       /* of straight-line code, about: only the size of the whole matters */
 	STATEMENTS_PER_VISIT = 64, /* in the time of a visit, about */
-	SENTINEL_BLOCKS = 64, SENTINEL_SPACING = 64, SENTINEL_SAMPLES = 24,
-	PATIENCE = 300,      /* sentinels; about a second on a machine that never comes to rest */
-	PATIENCE_ONCE = 40,  /* … before one look */
+	SENTINEL_BLOCKS = 64,
+	SENTINEL_SPACING = 64,
+	SENTINEL_SAMPLES = 24,
+	PATIENCE = 300,     /* sentinels; about a second on a machine that never comes to rest */
+	PATIENCE_ONCE = 40, /* … before one look */
 };
 static const double visit_ns = 10;   /* about; only the length of samples depends on it */
 static const double short_ns = 6000; /* a sample should last, so that looking at the clock does not matter */
@@ -67,7 +69,8 @@ static struct xr_walk_point *add_point(struct xr_walks *walks, enum xr_walk_kind
 {
 	if (walks->n == walks->room) {
 		size_t room = walks->room ? walks->room * 2 : 64;
-		struct xr_walk_point *grown = xr_arena_array(xr_run_arena(walks->bench->run), struct xr_walk_point, room);
+		struct xr_walk_point *grown =
+			xr_arena_array(xr_run_arena(walks->bench->run), struct xr_walk_point, room);
 		if (walks->n)
 			memcpy(grown, walks->point, walks->n * sizeof *grown);
 		walks->point = grown;
@@ -127,11 +130,12 @@ static int wait_for_quiet(struct xr_walk_bench *bench)
 {
 	const struct xr_span row = {.stride = SENTINEL_SPACING, .count = SENTINEL_BLOCKS};
 	struct xr_spec spec = {.kind = XR_WALK};
-	struct xr_effort effort = {.samples = SENTINEL_SAMPLES, .samples_max = SENTINEL_SAMPLES, .sample_ns = bench->least_ns};
+	struct xr_effort effort = {
+		.samples = SENTINEL_SAMPLES, .samples_max = SENTINEL_SAMPLES, .sample_ns = bench->least_ns};
 	struct xr_reading reading;
 
-	spec.walk = (struct xr_walk_spec){.kind = XR_JUMPS, .region = bench->region, .bytes = bench->bytes, .span = &row,
-	                                  .n_spans = 1};
+	spec.walk = (struct xr_walk_spec){
+		.kind = XR_JUMPS, .region = bench->region, .bytes = bench->bytes, .span = &row, .n_spans = 1};
 	for (int i = 0; i < PATIENCE_ONCE && bench->patience > 0; i++) {
 		spec.walk.seed = xr_rng_next(xr_run_rng(bench->run)) | 1;
 		if (xr_run_time_with(bench->run, &effort, &spec, 1, &reading) != 0)

@@ -25,12 +25,14 @@
 
 enum {
 	REGION = 5,
-	SHORTEST = 2048,      /* bytes: the paper's 256 cases of 4 statements, about */
-	SHORT_BODIES = 8,     /* the paper's S */
-	NEIGHBOURS = 5,       /* the paper's I */
-	DEVIATIONS = 2,       /* the paper's T */
-	DOUBLINGS_MAX = 12, BISECTIONS = 6,
-	SAMPLES = 24, LOOKS = 3,
+	SHORTEST = 2048,  /* bytes: the paper's 256 cases of 4 statements, about */
+	SHORT_BODIES = 8, /* the paper's S */
+	NEIGHBOURS = 5,   /* the paper's I */
+	DEVIATIONS = 2,   /* the paper's T */
+	DOUBLINGS_MAX = 12,
+	BISECTIONS = 6,
+	SAMPLES = 16,
+	LOOKS = 2,
 };
 static const uint64_t region_bytes = 4 << 20;
 static const double slower = 0.10, neighbourhood = 0.02, most_of_region = 0.99;
@@ -43,8 +45,8 @@ struct straight {
 	struct xr_walk_bench bench;
 	struct body body[DOUBLINGS_MAX + BISECTIONS + SHORT_BODIES];
 	size_t n;
-	double threshold;     /* cycles per statement */
-	double statement;     /* bytes */
+	double threshold; /* cycles per statement */
+	double statement; /* bytes */
 	const char *trouble;
 	bool unsupported;
 };
@@ -96,26 +98,30 @@ static int find_threshold(struct straight *s)
 	return 0;
 }
 
-/* Doubles; *fits and *slow enclose the limit. *slow = 0: all run at full speed. */
+/* Doubles; *fits and *slow enclose the limit. *slow = 0: all run at full speed. What is too long once stays so: two in a
+ * row have to be slow. */
 static int enclose(struct straight *s, double *fits, double *slow)
 {
 	*fits = SHORTEST;
 	*slow = 0;
-	for (double bytes = 2 * SHORTEST; bytes <= most_of_region * (double)s->bench.bytes && *slow <= 0; bytes *= 2) {
+	for (double bytes = 2 * SHORTEST; bytes <= most_of_region * (double)s->bench.bytes; bytes *= 2) {
 		double cycles;
 		if (time_bodies(s, &bytes, 1, &cycles, NEIGHBOURS) != 0)
 			return -1;
 		if (s->trouble)
 			return 0;
 		s->threshold = fmin(s->threshold, (1 + slower) * cycles); /* the short ones need not be the quickest */
-		*(cycles < s->threshold ? fits : slow) = bytes;
+		if (cycles >= s->threshold && *slow > 0)
+			return 0;
+		*slow = cycles >= s->threshold ? bytes : 0;
+		*fits = cycles >= s->threshold ? *fits : bytes;
 	}
 	return 0;
 }
 
 static int bisect(struct straight *s, double *fits, double *slow)
 {
-	for (int i = 0; i < BISECTIONS && *slow > 0; i++) {
+	for (int i = 0; i<BISECTIONS && * slow> 0; i++) {
 		double middle = sqrt(*fits * *slow), cycles;
 		if (time_bodies(s, &middle, 1, &cycles, NEIGHBOURS) != 0)
 			return -1;
@@ -164,13 +170,15 @@ static int run(struct xr_run *run)
 	struct straight *s = xr_arena_alloc(xr_run_arena(run), sizeof *s);
 	double fits = 0, slow = 0;
 
-	if (xr_walk_bench_init(&s->bench, run, REGION, xr_walks_region(run, region_bytes)) != 0 || find_threshold(s) != 0)
+	if (xr_walk_bench_init(&s->bench, run, REGION, xr_walks_region(run, region_bytes)) != 0 ||
+	    find_threshold(s) != 0)
 		return -1;
 	if (!s->trouble && (enclose(s, &fits, &slow) != 0 || bisect(s, &fits, &slow) != 0))
 		return -1;
 	if (s->trouble) {
 		for (const char *const *id = finds; *id; id++)
-			xr_fact_none(xr_run_description(run), *id, s->unsupported ? XR_UNSUPPORTED : XR_FAILED, "%s", s->trouble);
+			xr_fact_none(xr_run_description(run), *id, s->unsupported ? XR_UNSUPPORTED : XR_FAILED, "%s",
+			             s->trouble);
 		return 0;
 	}
 	put(run, s, fits, slow);

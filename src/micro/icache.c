@@ -24,12 +24,13 @@
 #include <math.h>
 
 enum {
-	REGION = 1,       /* also code.c's and itlb.c's, each with a size of its own */
-	SPACING = 64,     /* of blocks in a row: lines may be shorter or longer */
-	LONGEST = 128,    /* line thought of when a twin is laid out */
-	THIN = 4,         /* a twin of a row visits one block in so many, and that the more often */
+	REGION = 1,    /* also code.c's and itlb.c's, each with a size of its own */
+	SPACING = 64,  /* of blocks in a row: lines may be shorter or longer */
+	LONGEST = 128, /* line thought of when a twin is laid out */
+	THIN = 4,      /* a twin of a row visits one block in so many, and that the more often */
 	ATTEMPTS = 10,
-	LOOKS = 2, SAMPLES = 32,
+	LOOKS = 2,
+	SAMPLES = 32,
 	DELTAS_MAX = 8,
 };
 static const uint64_t region_bytes = 4 << 20, most_bytes = 1 << 20;
@@ -62,7 +63,8 @@ static void place_lines(const struct xr_sets *probe, uint64_t stride, unsigned n
 			if (slots >= 8) /* each page's lines shifted to sets of their own */
 				twin[at] = i * stride + (digits(page, groups) % groups * sets + k) * LONGEST;
 			else /* another quarter of each page, four times */
-				twin[at] = page * probe->page + (digits(page, THIN) % THIN * kept + i % kept) * stride + k * probe->unit;
+				twin[at] = page * probe->page + (digits(page, THIN) % THIN * kept + i % kept) * stride +
+				           k * probe->unit;
 		}
 }
 
@@ -149,7 +151,8 @@ static void put_geometry(struct xr_run *run, const struct xr_sets_found *found, 
 		xr_fact_doubt(ways, "the curves are disturbed: is the core's other thread busy?");
 		xr_fact_doubt(lines, "the curves of capacity and ways are disturbed");
 	} else if (limit > 0 && !straight_agrees(run, bytes)) {
-		xr_fact_note(capacity, "straight-line code runs at full speed up to %.0f KiB: this core fetches ahead", limit / 1024);
+		xr_fact_note(capacity, "straight-line code runs at full speed up to %.0f KiB: this core fetches ahead",
+		             limit / 1024);
 	}
 }
 
@@ -159,7 +162,8 @@ static void put_costs(struct xr_run *run, const struct xr_sets_found *found)
 	const double sure = fmin(found->confidence, 0.85), mispredict = xr_run_number(run, "branch.mispredict", 0);
 	xr_fact_number(d, "cache.l1i.miss_penalty", found->penalty, "cycles", sure, method);
 	if (!straight_agrees(run, (double)(found->ways * found->way)))
-		xr_fact_none(d, "cache.l1i.latency", XR_UNSUPPORTED, "this core fetches ahead, which hides the latency of a hit");
+		xr_fact_none(d, "cache.l1i.latency", XR_UNSUPPORTED,
+		             "this core fetches ahead, which hides the latency of a hit");
 	else if (mispredict <= 0 || found->hit <= mispredict)
 		xr_fact_none(d, "cache.l1i.latency", XR_UNSUPPORTED, "a jump cannot be told from its misprediction");
 	else
@@ -176,9 +180,11 @@ static void put_rough(struct xr_run *run, const struct xr_sets_found *found, con
 	if (found->outcome == XR_SETS_ROUGH && straight_agrees(run, found->rough))
 		xr_fact_number(d, "cache.l1i.capacity", limit, "bytes", 0.7, paper);
 	else if (found->outcome == XR_SETS_ROUGH)
-		xr_fact_doubt(xr_fact_number(d, "cache.l1i.capacity", found->rough, "bytes", 0.4, method), "to about a fifth");
+		xr_fact_doubt(xr_fact_number(d, "cache.l1i.capacity", found->rough, "bytes", 0.4, method),
+		              "to about a fifth");
 	else if (limit > 0 && limit < 0.9 * found->tried)
-		xr_fact_doubt(xr_fact_number(d, "cache.l1i.capacity", limit, "bytes", 0.5, paper), "jumps show nothing there");
+		xr_fact_doubt(xr_fact_number(d, "cache.l1i.capacity", limit, "bytes", 0.5, paper),
+		              "jumps show nothing there");
 }
 
 static int run(struct xr_run *run)
@@ -186,14 +192,23 @@ static int run(struct xr_run *run)
 	struct xr_description *d = xr_run_description(run);
 	struct xr_walk_bench bench;
 	struct xr_sets probe = {
-		.bench = &bench, .unit = SPACING, .room = 4096, .page = 4096, .first = 32, .most = most_bytes, .blocks = 128,
-		.place = place_lines, .attempts = ATTEMPTS, .series = "cache.l1i",
+		.bench = &bench,
+		.unit = SPACING,
+		.room = 4096,
+		.page = 4096,
+		.first = 32,
+		.most = most_bytes,
+		.blocks = 128,
+		.place = place_lines,
+		.attempts = ATTEMPTS,
+		.series = "cache.l1i",
 	};
 	struct xr_sets_found found;
 	uint64_t line;
 	double contrast;
 
-	if (xr_walk_bench_init(&bench, run, REGION, xr_walks_region(run, region_bytes)) != 0 || xr_sets_find(&probe, &found) != 0)
+	if (xr_walk_bench_init(&bench, run, REGION, xr_walks_region(run, region_bytes)) != 0 ||
+	    xr_sets_find(&probe, &found) != 0)
 		return -1;
 	if (found.outcome == XR_SETS_UNSUPPORTED || found.outcome == XR_SETS_FAILED)
 		put_none(d, found.outcome == XR_SETS_FAILED ? XR_FAILED : XR_UNSUPPORTED, finds, found.reason);

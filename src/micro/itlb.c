@@ -95,7 +95,8 @@ static int run(struct xr_run *run)
 	probe.most = pages * page;
 	if (xr_walk_bench_init(&bench, run, REGION, pages * spare * page) != 0 || xr_sets_find(&probe, &found) != 0)
 		return -1;
-	if (xr_run_number(run, "cache.l1i.line", 0) <= 0) /* what disturbed the instruction cache may disturb this, too */
+	if (xr_run_number(run, "cache.l1i.line", 0) <=
+	    0) /* what disturbed the instruction cache may disturb this, too */
 		found.confidence = fmin(found.confidence, 0.6);
 	switch (found.outcome) {
 	case XR_SETS_UNSUPPORTED:
