@@ -32,6 +32,7 @@ enum {
 	LOOKS = 2,
 	SAMPLES = 32,
 	DELTAS_MAX = 8,
+	LONGEST_KNOWN = 256, /* line, of any machine heard of */
 };
 static const uint64_t region_bytes = 4 << 20, most_bytes = 1 << 20;
 
@@ -96,18 +97,23 @@ static int find_line(const struct xr_sets *probe, const struct xr_sets_found *fo
 	for (int i = 0; walks.n && i < LOOKS; i++)
 		if (xr_walks_look(&walks, SAMPLES) != 0)
 			return -1;
+	size_t first = 0; /* where blocks are larger than the least delta (landing pads), it cannot be asked */
 	for (size_t i = 0; i < walks.n; i++) {
 		low[i] = xr_walks_low(&walks, i);
+		if (low[i] <= 0) {
+			first = i + 1;
+			continue;
+		}
 		bottom = fmin(bottom, low[i]);
 		top = fmax(top, low[i]);
 	}
 	*line = 0;
-	*contrast = walks.n ? (top - bottom) / found->penalty : 0;
-	if (walks.n && *contrast < 0.3) { /* all alike: all with room, or none */
-		*line = low[0] < found->base + 0.3 * found->penalty ? least : 0;
+	*contrast = first < walks.n ? (top - bottom) / found->penalty : 0;
+	if (first < walks.n && *contrast < 0.3) { /* all alike: all with room, or none */
+		*line = low[first] < found->base + 0.3 * found->penalty ? least << first : 0;
 		return 0;
 	}
-	for (size_t i = walks.n; i-- > 0 && low[i] < bottom + 0.5 * (top - bottom);)
+	for (size_t i = walks.n; i-- > first && low[i] < bottom + 0.5 * (top - bottom);)
 		*line = least << i;
 	return 0;
 }
@@ -146,6 +152,8 @@ static void put_geometry(struct xr_run *run, const struct xr_sets_found *found, 
 	xr_fact_add_series(ways, "cache.l1i.two_ways");
 	struct xr_fact *lines = xr_fact_count(d, "cache.l1i.line", (long long)(line ? line : found->way), "bytes",
 	                                      contrast > 0.5 || !line ? sure : fmin(sure, 0.8), method);
+	if (!line && found->way > LONGEST_KNOWN)
+		xr_fact_doubt(lines, "no distance made room: a line of a whole way would be longer than any known");
 	if (sure < 0.9) {
 		xr_fact_doubt(capacity, "the curves are disturbed: is the core's other thread busy?");
 		xr_fact_doubt(ways, "the curves are disturbed: is the core's other thread busy?");
