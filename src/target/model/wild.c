@@ -599,8 +599,9 @@ static void put_in_order(struct xr_machine *m)
 		}
 		if (c->shared_by > m->cores)
 			c->shared_by = m->cores;
+		/* what passes a level that writes through is no victim of it */
 		if (i && c->inclusion == XR_EXCLUSIVE && !m->cache[i - 1].write_back)
-			c->inclusion = XR_INCLUSION_NONE; /* what passes a level that writes through is no victim of it */
+			c->inclusion = XR_INCLUSION_NONE;
 	}
 	for (int i = 0; i < m->n_tlbs; i++) {
 		struct xr_machine_tlb *t = &m->tlb[i];
