@@ -221,19 +221,41 @@ static void keep_curve(const struct xr_sets *probe, const struct curve *curve, c
 	              "count", "", x, "excess", "cycles", curve->pairs.excess, curve->pairs.n);
 }
 
-/* Points up to where the next level overflows, too. The share of misses rises most at first; where it seems to rise
- * twice as steeply later, it is not the share but the cost of a miss that rises. */
+/* Points up to where the next level overflows, too. The share of misses rises most at first, and less and less; where it
+ * seems to rise more steeply again, it is not the share but the cost of a miss that rises. */
 static size_t undisturbed(const struct curve *curve)
 {
 	const struct pairs *p = &curve->pairs;
-	double steepest = 0;
+	double steepest = 0, last = 0, noise = 0;
+	for (size_t i = 0; i < p->n && p->count[i] <= curve->lo; i++)
+		noise = fmax(noise, fabs(p->excess[i]));
 	for (size_t i = 1; i < p->n; i++) {
 		double slope = (p->excess[i] - p->excess[i - 1]) / (p->count[i] - p->count[i - 1]);
-		if (p->excess[i - 1] > sure_step * xr_walks_low(&p->walks, 2 * i - 1) && slope > 2 * steepest)
+		bool misses = p->excess[i - 1] > sure_step * xr_walks_low(&p->walks, 2 * i - 1) &&
+		              p->excess[i] - p->excess[i - 1] > 4 * noise;
+		if (misses && (slope > 2 * steepest || (slope > 4 * fmax(last, 0) && slope > 0.35 * steepest)))
 			return i;
 		steepest = fmax(steepest, slope);
+		last = slope;
 	}
 	return p->n;
+}
+
+/* Does a curve begin to rise after so many? Where the next level's sets overflow at the same number, the curve is none that
+ * could be fitted. */
+static bool rises_after(const struct curve *curve, unsigned ways, double penalty)
+{
+	const struct pairs *p = &curve->pairs;
+	double noise = 0, below = INFINITY, above = 0;
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->count[i] <= curve->lo)
+			noise = fmax(noise, fabs(p->excess[i]));
+		if (p->count[i] == ways)
+			below = p->excess[i];
+		if (p->count[i] == ways + 1)
+			above = p->excess[i];
+	}
+	return below < 0.05 * penalty && above > 0.1 * penalty && above - below > 4 * noise;
 }
 
 /* Ways from the curves at strides of one way and two. */
@@ -250,6 +272,8 @@ static int find_ways(const struct xr_sets *probe, struct curves *curves, double 
 			return -1;
 		fit[k] = xr_overflow_fit(xr_run_arena(probe->bench->run), curve->pairs.count, curve->pairs.excess,
 		                         undisturbed(curve), lo, hi);
+		if (k == 1 && fit[0].misfit < good_misfit && rises_after(curve, fit[0].ways, fit[0].penalty))
+			fit[1].ways = fit[0].ways;
 		keep_curve(probe, curve, names[k]);
 	}
 	return 0;
@@ -260,13 +284,14 @@ static int find_ways(const struct xr_sets *probe, struct curves *curves, double 
 static double confidence_of(const struct xr_sets *probe, const struct rows *rows, const struct xr_sets_found *found,
                             const struct xr_overflow_fit fit[2])
 {
-	double worst = fmax(fit[0].misfit, fit[1].misfit),
-	       ratio = found->rough / ((double)fit[0].ways * (double)found->way);
+	double ratio = found->rough / ((double)fit[0].ways * (double)found->way);
+	bool in_peace = rows->base[0] <= at_rest * probe->bench->quiet;
 	if (fit[0].ways != fit[1].ways || ratio < 0.85 || ratio > 1.3)
 		return 0.3;
-	if (worst > good_misfit || rows->base[0] > at_rest * probe->bench->quiet)
-		return worst < 2 * good_misfit ? 0.6 : 0.4;
-	return 0.99;
+	if (fit[0].misfit < good_misfit && in_peace)
+		return fit[1].misfit < good_misfit ? 0.99
+		                                   : 0.92; /* at two ways the next level's sets may overflow, too */
+	return fmax(fit[0].misfit, fit[1].misfit) < 2 * good_misfit ? 0.6 : 0.4;
 }
 
 /* Questions 2 and 3, given the first row that misses. */
@@ -278,7 +303,6 @@ static int find_from(const struct xr_sets *probe, const struct rows *rows, long 
 	found->confidence = 0;
 	found->rough = sqrt((at > 0 ? rows->bytes[at - 1] : rows->bytes[0] / 1.2) * rows->bytes[at]);
 	found->base = rows->base[at];
-	found->hit = xr_walks_median(&rows->octave[0].walks, 0);
 	double much = fmin(overflown * rows->excess[at + AHEAD], 0.8 * rows->excess[at]);
 	much = fmin(much, 1.5 * sure_step * rows->base[at]);
 	if (find_way(probe, found->rough, much, &found->way) != 0)
@@ -288,7 +312,7 @@ static int find_from(const struct xr_sets *probe, const struct rows *rows, long 
 	if (find_ways(probe, curves, found->rough, found->way, fit) != 0)
 		return -1;
 	found->ways = fit[0].ways;
-	found->penalty = (fit[0].penalty + fit[1].penalty) / 2;
+	found->penalty = fit[0].penalty;
 	found->confidence = confidence_of(probe, rows, found, fit);
 	if (found->confidence > 0.5)
 		found->outcome = XR_SETS_FOUND;
@@ -342,6 +366,8 @@ int xr_sets_find(const struct xr_sets *probe, struct xr_sets_found *found)
 		if (found->outcome == XR_SETS_NO_STEP && (again || probe->bench->restless < restless))
 			return 0;
 		if (found->confidence > 0.95 && (again || probe->bench->restless < restless))
+			return 0;
+		if (found->confidence > 0.9 && again && i > 1)
 			return 0;
 		if (i + 1 >= QUIET_ATTEMPTS && probe->bench->restless < restless)
 			break;

@@ -49,8 +49,7 @@ struct xr_sets_found {
 	uint64_t way;         /* bytes */
 	unsigned ways;
 	double penalty;       /* cycles that a miss adds to a visit */
-	double hit;           /* cycles of a visit to one of a few blocks */
-	double base;          /* … to one of as many as fit, which may miss the TLB */
+	double base;          /* cycles of a visit that hits, but may miss the TLB */
 	double confidence;
 	double tried;         /* bytes looked at */
 	const char *reason;   /* when not found */

@@ -206,12 +206,6 @@ double xr_walks_low(const struct xr_walks *walks, size_t i)
 	return sum / (double)length;
 }
 
-double xr_walks_median(const struct xr_walks *walks, size_t i)
-{
-	const struct xr_walk_point *p = &walks->point[i];
-	return p->n ? xr_median(p->sample, p->n) : 0;
-}
-
 uint64_t xr_walks_region(const struct xr_run *run, uint64_t wanted)
 {
 	while (wanted > xr_run_info(run)->memory_bytes / 4 && wanted > REGION_LEAST)

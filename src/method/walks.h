@@ -52,8 +52,7 @@ size_t xr_walks_add_straight(struct xr_walks *walks, uint64_t bytes);
  * Sets walks->trouble. */
 int xr_walks_look(struct xr_walks *walks, int samples);
 
-double xr_walks_low(const struct xr_walks *walks, size_t i);    /* cycles per visit, at rest: to compare with others */
-double xr_walks_median(const struct xr_walks *walks, size_t i); /* cycles per visit, as they come */
+double xr_walks_low(const struct xr_walks *walks, size_t i); /* cycles per visit, at rest */
 
 /* Why walks cannot be laid out on this target, or NULL: for micro-benchmarks' supported(). */
 const char *xr_walks_supported(const struct xr_run *run);

@@ -9,7 +9,7 @@
  * Algorithm (paper 003, figure 6): mean and deviation of the time per statement of eight short bodies; double the length
  * until the time exceeds the mean by twice the deviation; bisect. As in the paper, a length stands for the quickest of
  * five neighbours, since some single lengths are slow for reasons of alignment. New: full speed is lost when a statement
- * takes a tenth longer, where the deviation is less than that; a longer body that is quicker lowers the bar; and bisection
+ * takes a seventh longer, where the deviation is less than that; longer bodies that are quicker lower the bar; and bisection
  * ends at a hundredth of the length.
  *
  * When it fails: no executable memory (unsupported). No slowdown in the largest body tried: the limit is said to be at
@@ -35,7 +35,7 @@ enum {
 	LOOKS = 2,
 };
 static const uint64_t region_bytes = 4 << 20;
-static const double slower = 0.10, neighbourhood = 0.02, most_of_region = 0.99;
+static const double slower = 0.15, neighbourhood = 0.02, most_of_region = 0.99;
 
 struct body {
 	double bytes, cycles; /* per statement */
@@ -102,15 +102,18 @@ static int find_threshold(struct straight *s)
  * row have to be slow. */
 static int enclose(struct straight *s, double *fits, double *slow)
 {
+	double doubled[DOUBLINGS_MAX], cycles;
+	size_t n = 0;
 	*fits = SHORTEST;
 	*slow = 0;
-	for (double bytes = 2 * SHORTEST; bytes <= most_of_region * (double)s->bench.bytes; bytes *= 2) {
-		double cycles;
+	for (double bytes = 2 * SHORTEST; bytes <= most_of_region * (double)s->bench.bytes && n < DOUBLINGS_MAX;
+	     bytes *= 2) {
 		if (time_bodies(s, &bytes, 1, &cycles, NEIGHBOURS) != 0)
 			return -1;
 		if (s->trouble)
 			return 0;
-		s->threshold = fmin(s->threshold, (1 + slower) * cycles); /* the short ones need not be the quickest */
+		doubled[n++] = cycles;
+		s->threshold = fmin(s->threshold, (1 + slower) * xr_median(doubled, n));
 		if (cycles >= s->threshold && *slow > 0)
 			return 0;
 		*slow = cycles >= s->threshold ? bytes : 0;
