@@ -14,8 +14,8 @@ enum {
 	ATTEMPTS = 5,       /* to find the machine quiet */
 };
 
-static const double border = 0.25;
-static const double visits_max = 3e6;
+static const double border = 0.4;
+static const double visits_max = 8e5;
 
 /* How far out x is, 0: in the level, 1: in the next. */
 static double distance(const struct xr_class *c, double value)
@@ -33,8 +33,12 @@ static int quiet_values(struct xr_class *c, const struct xr_items *sets, size_t 
 	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
 		if (xr_evict_values(c->evict, c->x, all, n + (c->control.n > 0), value) != 0)
 			return -1;
-		for (size_t i = 0; i < n; i++)
-			c->left -= xr_evict_visits(c->evict, sets[i].n);
+		for (size_t i = 0; i < n; i++) {
+			double visits = xr_evict_visits(c->evict, sets[i].n);
+
+			c->left -= visits;
+			c->spent += visits;
+		}
 		if (c->control.n == 0 || distance(c, value[n]) < border)
 			break;
 	}
@@ -135,9 +139,31 @@ static struct xr_items without(const struct xr_class *c, size_t from, size_t to)
 	return (struct xr_items){rest, c->n_core - (to - from)};
 }
 
-/* One round of thinning with blocks of `size`: leaves out those whose absence changes nothing; all together when that
- * goes well (with as many members as it takes and no more, what is true of each is true of all), else half of them, and
- * so on. *shrunk: by how much. */
+/* Those of the sets that still push x out, among those with yes[] set. */
+static int ask_again(struct xr_class *c, const struct xr_items *set, size_t n, bool *yes, size_t *left)
+{
+	struct xr_arena *arena = xr_run_arena(c->evict->run);
+	struct xr_items *some = xr_arena_array(arena, struct xr_items, n);
+	bool *answer = xr_arena_array(arena, bool, n);
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (yes[i])
+			some[k++] = set[i];
+	if (pushes_out(c, some, k, answer) != 0)
+		return -1;
+	*left = 0;
+	k = 0;
+	for (size_t i = 0; i < n; i++)
+		if (yes[i])
+			*left += yes[i] = answer[k++];
+	return 0;
+}
+
+/* One round of thinning with blocks of `size`: leaves out those whose absence changes nothing, all together: with as many
+ * members as it takes and no more, what is true of each is true of all. When it is not, either some answers were wrong,
+ * and are asked for again, or there are members to spare, and only half of the blocks may go, and so on. *shrunk: by how
+ * much. */
 static int thin(struct xr_class *c, size_t size, size_t *shrunk)
 {
 	struct xr_arena *arena = xr_run_arena(c->evict->run);
@@ -147,14 +173,14 @@ static int thin(struct xr_class *c, size_t size, size_t *shrunk)
 	uint32_t *left = xr_arena_array(arena, uint32_t, n);
 
 	*shrunk = 0;
-	for (size_t b = 0; b < blocks; b++)
+	for (size_t b = 0; b < blocks; b++) {
 		set[b] = without(c, b * size, b * size + size < n ? b * size + size : n);
-	if (pushes_out(c, set, blocks, yes) != 0)
+		yes[b] = true;
+	}
+	if (ask_again(c, set, blocks, yes, &idle) != 0)
 		return -1;
-	for (size_t b = 0; b < blocks; b++)
-		idle += yes[b];
-	while (idle > 0) {
-		size_t kept = 0, gone = 0;
+	for (int attempt = 0; idle > 0; attempt++) {
+		size_t kept = 0;
 		bool still;
 
 		for (size_t i = 0; i < n; i++)
@@ -168,12 +194,16 @@ static int thin(struct xr_class *c, size_t size, size_t *shrunk)
 			*shrunk = n - kept;
 			return 0;
 		}
+		if (attempt < 2) {
+			if (ask_again(c, set, blocks, yes, &idle) != 0)
+				return -1;
+			continue;
+		}
 		for (size_t b = 0, seen = 0; b < blocks; b++)
 			if (yes[b] && seen++ % 2 == 0) {
 				yes[b] = false;
-				gone++;
+				idle--;
 			}
-		idle -= gone;
 	}
 	return 0;
 }
@@ -260,7 +290,8 @@ int xr_class_find(struct xr_class *c, const uint32_t *candidate, size_t n)
 	c->n_core = c->n_members = c->n_strangers = 0;
 	c->trouble = NULL;
 	c->control.n = 0;
-	c->left = visits_max;
+	if (c->left <= 0)
+		c->left = visits_max;
 	if (start_core(c, candidate, n) != 0)
 		return -1;
 	if (!c->trouble && thin_to_the_end(c) != 0)
@@ -286,10 +317,10 @@ int xr_class_grow(struct xr_class *c, const uint32_t *candidate, size_t n, size_
 {
 	struct xr_arena *arena = xr_run_arena(c->evict->run);
 	struct xr_items set[TESTS];
-	uint32_t who[TESTS], *stranger = xr_arena_array(arena, uint32_t, c->n_strangers + n + 1);
-	uint32_t *member = xr_arena_array(arena, uint32_t, c->n_members + n + 1);
+	uint32_t who[TESTS], *stranger = xr_arena_array(arena, uint32_t, c->n_strangers + n + 1); /* either may come to hold all */
+	uint32_t *member = xr_arena_array(arena, uint32_t, c->n_members + c->n_strangers + n + 1);
 	bool yes[TESTS];
-	size_t count = 0;
+	size_t count = 0, members_found;
 
 	memcpy(stranger, c->stranger, c->n_strangers * sizeof *stranger);
 	memcpy(member, c->member, c->n_members * sizeof *member);
@@ -312,6 +343,17 @@ int xr_class_grow(struct xr_class *c, const uint32_t *candidate, size_t n, size_
 		if (k == 0)
 			break;
 		if (pushes_out(c, set, k, yes) != 0)
+			return -1;
+		/* One that pushed x out by chance would count as a member for ever; one overlooked does no harm. Asked again in
+		 * another one's place, should the first have been in the core by mistake. */
+		for (size_t j = 0; j < k && c->n_core > 1; j++) {
+			uint32_t *with = xr_arena_array(arena, uint32_t, c->n_core);
+
+			memcpy(with, c->core, c->n_core * sizeof *with);
+			with[c->n_core - 1] = who[j];
+			set[j].item = with;
+		}
+		if (ask_again(c, set, k, yes, &members_found) != 0)
 			return -1;
 		for (size_t j = 0; j < k; j++)
 			if (yes[j])

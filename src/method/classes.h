@@ -22,7 +22,7 @@ struct xr_class {
 	size_t n_strangers;
 	size_t straw;             /* items of the random sequence that it took */
 	struct xr_items control;  /* a set known not to push x out: when it does, the machine is too busy right now */
-	double left;              /* visits that may still be made */
+	double left, spent;       /* visits that may still be made (at first 0: the usual), and those made */
 	const char *trouble;      /* why there is no class; NULL: there is one */
 };
 

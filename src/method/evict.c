@@ -5,42 +5,52 @@
 
 enum {
 	BATCH = 48,
-	LINE_USUAL = 64,
-	VISITS_MANY = 4096,
-	PASSES = 3,
+	VISITS_MANY = 6000,
+	PASSES = 2,
 	SAMPLES = 6,
 };
 static const double sample_ns = 10e3; /* short, to the same end */
 
+/* In lines: all distances different, none below 3 or a power of two, so that neither pairs nor streams nor strides are
+ * seen in them; all different modulo 8, so that they go to different sets. */
+static const uint32_t marks[] = {0, 3, 9, 20, 34, 39, 46, 61};
+
 void xr_evict_shape(struct xr_evict *evict, uint64_t item, uint64_t line, uint32_t lines)
 {
-	uint64_t usual = line ? line : LINE_USUAL, room = evict->page && evict->page < item ? evict->page : item;
+	uint64_t room = evict->page && evict->page < item ? evict->page : item;
 
-	while (lines > 1 && room / lines < 4 * usual)
-		lines /= 2;
+	if (lines > 8)
+		lines = 8;
+	while (lines > 2 && (marks[lines - 1] + 3) * line > room)
+		lines -= 2;
 	evict->item = item;
+	evict->line = line;
 	evict->lines = lines;
-	/* An odd number of lines: the lines of an item fall into different sets, whatever the number of sets. */
-	evict->line_stride = lines > 1 ? room / lines - usual : usual;
-	evict->offset = 0;
 }
 
-static struct xr_span lines_of(const struct xr_evict *e, uint32_t item, uint32_t lines)
+uint64_t xr_evict_line(const struct xr_evict *evict, uint32_t i)
 {
-	struct xr_span span = {item * e->item + e->offset, e->line_stride, lines};
-	return span;
+	return marks[i] * evict->line;
 }
 
-static struct xr_span *spans_of(const struct xr_evict *e, const struct xr_items *items, uint32_t lines)
+/* The lines of these items, in pairs, for a pair is a span. */
+static struct xr_span *spans_of(const struct xr_evict *e, const struct xr_items *items, uint32_t lines, size_t *n)
 {
-	struct xr_span *span = xr_arena_array(xr_run_arena(e->run), struct xr_span, items->n ? items->n : 1);
+	size_t pairs = lines > 1 ? lines / 2 : 1;
+	struct xr_span *span = xr_arena_array(xr_run_arena(e->run), struct xr_span, items->n * pairs + 1);
 
+	*n = 0;
 	for (size_t i = 0; i < items->n; i++) {
-		span[i] = lines_of(e, items->item[i], lines);
-		if (e->dense) {
-			span[i].base = items->item[i] * e->item;
-			span[i].stride = e->item / e->dense;
-			span[i].count = e->dense;
+		uint64_t base = items->item[i] * e->item;
+
+		if (e->block) {
+			span[(*n)++] = (struct xr_span){e->item + items->item[i] * e->block, e->line, (uint32_t)(e->block / e->line)};
+			continue;
+		}
+		for (uint32_t l = 0; l < lines; l += 2) {
+			uint64_t first = xr_evict_line(e, l), second = l + 1 < lines ? xr_evict_line(e, l + 1) : first + 8;
+
+			span[(*n)++] = (struct xr_span){base + first, second - first, l + 1 < lines ? 2 : 1};
 		}
 	}
 	return span;
@@ -52,7 +62,7 @@ static uint32_t lines_for(const struct xr_evict *e, size_t items, unsigned passe
 	uint32_t lines = e->lines;
 
 	while (!e->exact && lines > 2 && items * lines * 2 * passes > VISITS_MANY)
-		lines /= 2;
+		lines = lines > 4 ? 4 : 2;
 	return lines;
 }
 
@@ -69,27 +79,33 @@ static void add_phase(struct xr_spec *spec, struct xr_phase phase)
 		spec->chain.phase[spec->chain.n_phases++] = phase;
 }
 
+static struct xr_phase visit(const struct xr_evict *e, struct xr_items items, uint32_t lines, enum xr_access access,
+                             unsigned passes)
+{
+	struct xr_phase phase = {.access = access, .passes = passes, .seed = xr_rng_next(xr_run_rng(e->run)) >> 16 | 1};
+
+	phase.span = spans_of(e, &items, lines, &phase.n_spans);
+	return phase;
+}
+
 static struct xr_spec script(const struct xr_evict *e, uint32_t x, const struct xr_items *others)
 {
-	struct xr_rng *rng = xr_run_rng(e->run);
-	struct xr_items self = {&x, 1}, flush = {e->flush, e->n_flush};
+	struct xr_evict sparse = *e;
 	unsigned passes = e->passes ? e->passes : PASSES;
 	uint32_t lines = lines_for(e, others->n, passes);
-	uint64_t beside = e->offset + e->lines * e->line_stride;
-	struct xr_phase own = {.span = spans_of(e, &self, lines), .n_spans = 1, .access = XR_READ, .passes = 1};
-	struct xr_phase visit = {.span = spans_of(e, others, lines), .n_spans = others->n, .access = XR_TOUCH, .passes = passes};
-	struct xr_phase after = {.span = spans_of(e, &flush, lines), .n_spans = flush.n, .access = XR_TOUCH, .passes = passes};
+	uint64_t beside = xr_evict_line(e, e->lines - 1) + 2 * e->line;
+	struct xr_phase own, all = visit(e, *others, lines, XR_TOUCH, passes);
 	struct xr_spec spec = {.kind = XR_CHAIN};
 
+	sparse.block = 0;
+	own = visit(&sparse, (struct xr_items){&x, 1}, lines, XR_READ, 1);
 	spec.chain.buffer = e->buffer;
-	own.seed = xr_rng_next(rng) >> 16 | 1;
-	visit.seed = after.seed = xr_rng_next(rng) >> 16 | 1;
 	add_phase(&spec, own);
-	add_phase(&spec, visit);
-	visit.seed += 2;
+	add_phase(&spec, all);
+	all.seed += 2;
 	if (passes > 1)
-		add_phase(&spec, visit);
-	add_phase(&spec, after);
+		add_phase(&spec, all);
+	add_phase(&spec, visit(e, (struct xr_items){e->flush, e->n_flush}, lines, XR_TOUCH, passes));
 	if (e->page && beside + 8 <= e->page) {
 		struct xr_span *span = xr_arena_array(xr_run_arena(e->run), struct xr_span, 1);
 

@@ -18,13 +18,12 @@ struct xr_evict {
 	struct xr_buffer buffer;
 	uint64_t page;            /* granularity of translation; 0: none */
 	uint64_t item;            /* bytes from one item to the next */
-	uint32_t lines;           /* used of each item; fewer when there are many items */
-	uint64_t line_stride;     /* between them */
-	uint64_t offset;          /* of the first */
-	uint32_t dense;           /* >0: of the others, this many lines per item, evenly spaced, instead */
+	uint64_t line;            /* bytes */
+	uint32_t lines;           /* used of each item, 2 to 8; fewer when there are many items */
+	uint64_t block;           /* >0: the others are all lines of blocks of this size instead, behind the first item */
 	const uint32_t *flush;
 	size_t n_flush;
-	unsigned passes;          /* over the others, in each of two orders (one pass: in one); 0: 3 */
+	unsigned passes;          /* over the others, in each of two orders (one pass: in one); 0: 2 */
 	bool exact;               /* the time matters, not only which level: all the lines, longer samples, no lowest */
 	struct xr_effort effort;  /* {0}: 6 short samples, or 9 usual ones when exact */
 };
@@ -34,8 +33,12 @@ struct xr_items {
 	size_t n;
 };
 
-/* Sets lines, line_stride and offset for items of this size and lines of `line` bytes (0: not known). */
+/* Sets item, line and, from these and the wish, lines. */
 void xr_evict_shape(struct xr_evict *evict, uint64_t item, uint64_t line, uint32_t lines);
+
+/* Where in an item its i-th line is. No two distances between them are equal, so that no order is a constant stride to
+ * a prefetcher. */
+uint64_t xr_evict_line(const struct xr_evict *evict, uint32_t i);
 
 /* Visits that a test of n items takes. */
 double xr_evict_visits(const struct xr_evict *evict, size_t n);

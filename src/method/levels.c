@@ -1,43 +1,54 @@
 /* Levels from staircases, see levels.h. */
 #include "method/levels.h"
 
-#include "method/translate.h"
 #include "stat/stat.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { FINE = 1024, FINE_MAX = 128 };
+enum {
+	FINE = 1024,
+	FINE_MAX = 128,
+	WALK_FINE = 8 << 20,        /* bytes: above, sizes double */
+	WALK_BUFFER_MAX = 64 << 20,
+};
 
+static const double coarse = 1.5, fine = 1.2;
 static const double flat = 0.08;      /* steps of one level differ by at most this */
 static const double apart = 1.14;     /* levels differ by at least this factor */
+static const double apart_far = 1.5;  /* those that only a walk has seen */
 static const double same_as_hit = 1.2;
 
-static size_t grid(const uint32_t *order, size_t n, struct xr_items *set, struct xr_staircase *stairs)
+static size_t grid(const uint32_t *order, size_t n, double factor, struct xr_items *set, struct xr_staircase *stairs)
 {
 	double items = 1;
 
 	stairs->n = 0;
+	stairs->far = false;
+	stairs->least = factor < coarse ? 4 : 2;
 	while ((size_t)items <= n && stairs->n + 1 < XR_STAIRS_MAX) {
 		set[stairs->n] = (struct xr_items){order, (size_t)items};
 		stairs->pages[stairs->n++] = floor(items);
-		items = fmax(items + 1, items * 1.5);
+		items = fmax(items + 1, items * factor);
 	}
 	return stairs->n;
 }
 
-/* With no others at all x stays in the first level; what that reads too little or too much is the looking's doing. */
-static int calibrate(struct xr_evict *e, uint32_t x, double hit, double *shift)
+/* With no others at all x stays in the first level; what that reads too little or too much is the looking's doing, and
+ * how much it varies is what the steps may vary. */
+static int calibrate(struct xr_evict *e, uint32_t x, double hit, double *shift, double *noise)
 {
-	struct xr_items nothing = {NULL, 0};
-	double value;
+	enum { TIMES = 7 };
+	struct xr_items nothing[TIMES] = {{NULL, 0}};
+	double value[TIMES];
 
-	*shift = 0;
-	if (xr_evict_values(e, x, &nothing, 1, &value) != 0)
+	if (xr_evict_values(e, x, nothing, TIMES, value) != 0)
 		return -1;
-	if (value > 0 && fabs(value - hit) < hit)
-		*shift = hit - value;
+	*shift = hit - xr_median(value, TIMES);
+	*noise = xr_mad(value, TIMES);
+	if (fabs(*shift) > hit)
+		*shift = 0;
 	return 0;
 }
 
@@ -50,71 +61,94 @@ int xr_staircase_climb(const struct xr_evict *evict, uint32_t x, const uint32_t 
 
 	e.exact = true;
 	e.passes = 1;
-	if (xr_evict_values(&e, x, set, grid(order, n, set, stairs), stairs->cycles) != 0 ||
-	    calibrate(&e, x, hit, &shift) != 0)
+	if (xr_evict_values(&e, x, set, grid(order, n, coarse, set, stairs), stairs->cycles) != 0 ||
+	    calibrate(&e, x, hit, &shift, &stairs->noise) != 0)
 		return -1;
 	for (size_t i = 0; i < stairs->n; i++)
 		stairs->cycles[i] += shift;
 	return 0;
 }
 
-int xr_staircase_far(const struct xr_evict *evict, uint64_t line, uint64_t from, uint64_t to,
-                     struct xr_staircase *stairs)
+/* A page visited at random is at hand if it is among the last ones visited, as many as there are entries. */
+static double translation(const struct xr_tlbs *tlbs, double pages)
 {
-	struct xr_arena *arena = xr_run_arena(evict->run);
-	struct xr_translate t = {.run = evict->run, .buffer = {evict->buffer.id + 1, to, XR_SMALL}, .page = evict->page,
-	                         .line = line, .effort = {.samples = 5, .samples_max = 5}};
-	uint64_t page = evict->page ? evict->page : evict->item;
-	double translation[XR_STAIRS_MAX];
-	size_t pages[XR_STAIRS_MAX];
+	double cost = 0;
 
-	stairs->n = 0;
-	for (double bytes = (double)from; bytes <= (double)to && stairs->n < XR_STAIRS_MAX; bytes *= sqrt(2)) {
-		size_t i = stairs->n++;
-		struct xr_span *all = xr_arena_array(arena, struct xr_span, 1);
-		struct xr_spec spec;
-		struct xr_reading reading;
+	for (int i = 0; i < 2; i++)
+		if (tlbs->entries[i] > 0 && pages > tlbs->entries[i])
+			cost += (tlbs->penalty[i] - (i ? tlbs->penalty[0] : 0)) * (1 - tlbs->entries[i] / pages);
+	return cost;
+}
 
-		pages[i] = (size_t)(bytes / (double)page);
-		stairs->pages[i] = (double)pages[i];
-		*all = (struct xr_span){0, line, (uint32_t)(pages[i] * page / line)};
-		spec = xr_spec_cycle((struct xr_buffer){evict->buffer.id + 3, to, XR_SMALL}, all, 1,
-		                     xr_rng_next(xr_run_rng(evict->run)) >> 16 | 1);
-		if (xr_run_time_with(evict->run, &t.effort, &spec, 1, &reading) != 0)
-			return -1;
-		stairs->cycles[i] = reading.status == XR_READ_OK ? reading.median_cycles : -1;
-	}
-	if (evict->page == 0)
-		return 0;
-	if (xr_translate_cost(&t, pages, stairs->n, translation, NULL) != 0)
+static int walk_all(const struct xr_evict *e, uint64_t line, uint64_t bytes, double *cycles)
+{
+	struct xr_span *all = xr_arena_array(xr_run_arena(e->run), struct xr_span, 1);
+	struct xr_effort effort = {.samples = 5, .samples_max = 5};
+	uint64_t room = UINT64_C(1) << 20;
+	struct xr_spec spec;
+	struct xr_reading reading;
+
+	while (room < bytes) /* few sizes of buffers, so that few are made */
+		room *= 8;
+	if (room > bytes && bytes > WALK_BUFFER_MAX)
+		room = bytes;
+	*all = (struct xr_span){0, line, (uint32_t)(bytes / line)};
+	spec = xr_spec_cycle((struct xr_buffer){e->buffer.id + 3, room, XR_SMALL}, all, 1,
+	                     xr_rng_next(xr_run_rng(e->run)) >> 16 | 1);
+	if (xr_run_time_with(e->run, &effort, &spec, 1, &reading) != 0)
 		return -1;
-	for (size_t i = 0; i < stairs->n; i++)
-		if (stairs->cycles[i] > 0 && translation[i] > 0)
-			stairs->cycles[i] -= translation[i];
+	*cycles = reading.status == XR_READ_OK ? reading.median_cycles : -1;
 	return 0;
 }
 
-int xr_staircase_near(const struct xr_evict *evict, uint64_t line, double hit, struct xr_staircase *stairs)
+/* No more than the noise of a busy memory from the one before. */
+static bool is_flat(const struct xr_staircase *s)
+{
+	return s->n >= 3 && s->cycles[s->n - 1] < 1.2 * xr_median(s->cycles + s->n - 3, 2);
+}
+
+int xr_staircase_far(const struct xr_evict *e, const struct xr_tlbs *tlbs, uint64_t line, uint64_t from, uint64_t to,
+                     uint64_t most, struct xr_staircase *stairs)
+{
+	uint64_t page = e->page ? e->page : e->item;
+
+	stairs->n = 0;
+	stairs->noise = 0;
+	stairs->far = true;
+	stairs->least = 2;
+	for (double bytes = (double)from; bytes <= (double)most && stairs->n < XR_STAIRS_MAX;) {
+		double pages = floor(bytes / (double)page), *y = &stairs->cycles[stairs->n];
+
+		if (bytes > (double)to * 1.01 && is_flat(stairs))
+			break;
+		stairs->pages[stairs->n] = pages;
+		if (walk_all(e, line, (uint64_t)pages * page, y) != 0)
+			return -1;
+		if (*y < 0)
+			break;
+		*y -= translation(tlbs, pages);
+		stairs->n++;
+		bytes *= bytes < WALK_FINE ? sqrt(2) : 2;
+	}
+	return 0;
+}
+
+int xr_staircase_near(const struct xr_evict *evict, double hit, struct xr_staircase *stairs)
 {
 	struct xr_evict e = *evict;
 	double shift;
 	struct xr_items set[XR_STAIRS_MAX];
 	uint64_t page = e.page ? e.page : e.item;
-	uint32_t order[FINE_MAX], n = 0;
+	uint32_t order[FINE_MAX] = {0}, n = 0;
 
 	e.exact = true;
-	e.item = FINE;
-	e.lines = (uint32_t)(FINE / line > 8 ? 8 : FINE / line);
-	e.line_stride = line;
-	e.offset = 0;
-	e.dense = (uint32_t)(FINE / line);
-	/* x is the first block; the others follow it. */
-	for (uint32_t i = 1; n < FINE_MAX && (i + 1) * (uint64_t)FINE <= e.buffer.bytes; i++)
-		order[n++] = i;
-	if (e.lines == 0)
-		return 0;
-	if (xr_evict_values(&e, 0, set, grid(order, n, set, stairs), stairs->cycles) != 0 ||
-	    calibrate(&e, 0, hit, &shift) != 0)
+	e.block = FINE;
+	while (n < FINE_MAX && e.item + (n + 1) * (uint64_t)FINE <= e.buffer.bytes) {
+		order[n] = n;
+		n++;
+	}
+	if (xr_evict_values(&e, 0, set, grid(order, n, fine, set, stairs), stairs->cycles) != 0 ||
+	    calibrate(&e, 0, hit, &shift, &stairs->noise) != 0)
 		return -1;
 	for (size_t i = 0; i < stairs->n; i++) {
 		stairs->pages[i] *= FINE / (double)page;
@@ -126,6 +160,8 @@ int xr_staircase_near(const struct xr_evict *evict, uint64_t line, double hit, s
 struct step {
 	double cycles;
 	int weight;
+	bool far;         /* from a walk over all lines, whose steps are rounded */
+	size_t from;      /* number of its staircase */
 };
 
 static int by_cycles(const void *a, const void *b)
@@ -136,17 +172,19 @@ static int by_cycles(const void *a, const void *b)
 }
 
 /* The flat stretches of one staircase: neighbours that agree. */
-static size_t flat_steps(const struct xr_staircase *s, struct step *step)
+static size_t flat_steps(const struct xr_staircase *s, size_t from, struct step *step)
 {
 	size_t k = 0;
 
 	for (size_t i = 0; i < s->n;) {
 		size_t end = i + 1;
 
-		while (end < s->n && fabs(s->cycles[end] - s->cycles[end - 1]) <= flat * s->cycles[end - 1])
+		while (end < s->n && fabs(s->cycles[end] - s->cycles[end - 1]) <= flat * s->cycles[end - 1] + 3 * s->noise)
 			end++;
-		if (s->cycles[i] > 0 && end - i >= 2) {
+		if (s->cycles[i] > 0 && end - i >= s->least) {
 			step[k].cycles = xr_median(&s->cycles[i], end - i);
+			step[k].far = s->far;
+			step[k].from = from;
 			step[k++].weight = (int)(end - i);
 		}
 		i = end;
@@ -179,44 +217,78 @@ static void find_sizes(const struct xr_staircase *stairs, size_t n, struct xr_le
 	}
 }
 
+/* Where the steps of the next level begin. Behind the caches, a walk grows slower with its size for other reasons too. */
+static size_t next_group(const struct step *step, size_t i, size_t n, double noise)
+{
+	size_t end = i + 1;
+
+	while (end < n && step[end].cycles <= step[end - 1].cycles * (step[end - 1].far && step[end].far ? apart_far : apart) + 3 * noise)
+		end++;
+	return end;
+}
+
+/* Seen by more than one? A page whose lines go different ways stays between levels for a while. */
+static bool is_shared(const struct step *step, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (step[i].from != step[0].from)
+			return true;
+	return false;
+}
+
+/* Weighted median of the steps of one level. */
+static struct xr_level level_of(const struct step *step, size_t n)
+{
+	struct xr_level level = {0};
+	int half = 0;
+
+	for (size_t i = 0; i < n; i++)
+		level.seen += step[i].weight;
+	for (size_t i = 0; i < n && half * 2 < level.seen; i++) {
+		half += step[i].weight;
+		level.latency = step[i].cycles;
+	}
+	return level;
+}
+
+static bool is_far(const struct step *step, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!step[i].far)
+			return false;
+	return true;
+}
+
 size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, struct xr_level *level)
 {
 	struct step *step = calloc(n * XR_STAIRS_MAX + 1, sizeof *step);
-	size_t n_steps = 0, k = 0;
+	struct xr_level memory = {0};
+	size_t n_steps = 0, k = 1;
+	double noise = 0;
 
 	memset(level, 0, XR_LEVELS_MAX * sizeof *level);
 	if (!step)
 		return 0;
-	for (size_t i = 0; i < n; i++)
-		n_steps += flat_steps(&stairs[i], step + n_steps);
+	for (size_t i = 0; i < n; i++) {
+		noise = fmax(noise, stairs[i].noise);
+		n_steps += flat_steps(&stairs[i], i, step + n_steps);
+	}
 	qsort(step, n_steps, sizeof *step, by_cycles);
-	for (size_t i = 0; i < n_steps && k < XR_LEVELS_MAX;) {
-		size_t end = i + 1;
-		int weight = step[i].weight, half = 0;
-		bool first;
+	level[0].latency = hit;
+	for (size_t i = 0, end; i < n_steps && k < XR_LEVELS_MAX - 1; i = end) {
+		struct xr_level next;
 
-		while (end < n_steps && step[end].cycles <= step[end - 1].cycles * apart)
-			weight += step[end++].weight;
-		for (size_t j = i; j < end; j++) {
-			level[k].latency = step[j].cycles;
-			if ((half += step[j].weight) * 2 >= weight)
-				break;
-		}
-		level[k].seen = weight;
-		first = level[k].latency <= hit * same_as_hit;
-		if (first)
-			level[k].latency = hit;
-		if (weight >= 3 || end == n_steps)
-			k += !(first && k > 0 && level[k - 1].latency == hit);
-		i = end;
+		end = next_group(step, i, n_steps, noise);
+		next = level_of(step + i, end - i);
+		if (next.latency <= hit * same_as_hit + 2 * noise)
+			level[0].seen += next.seen;
+		else if (is_far(step + i, end - i)) /* a page can be pushed into every level but the last: that one is memory */
+			memory = next.seen > memory.seen ? next : memory;
+		else if (next.seen >= 6 || (next.seen >= 3 && is_shared(step + i, end - i)))
+			level[k++] = next;
 	}
-	if (k > 0 && level[0].latency > hit) { /* no step was short enough to stay in the first level */
-		if (k == XR_LEVELS_MAX)
-			k--;
-		memmove(level + 1, level, k * sizeof *level);
-		level[0] = (struct xr_level){hit, 0, 0};
-		k++;
-	}
+	if (memory.latency > level[k - 1].latency * apart)
+		level[k++] = memory;
 	free(step);
 	find_sizes(stairs, n, level, k);
 	return k;

@@ -14,6 +14,9 @@ enum { XR_LEVELS_MAX = 6, XR_STAIRS_MAX = 40 };
 struct xr_staircase {
 	double pages[XR_STAIRS_MAX], cycles[XR_STAIRS_MAX];
 	size_t n;
+	double noise;     /* of each step, cycles */
+	size_t least;     /* steps that make a flat stretch */
+	bool far;         /* made by xr_staircase_far() */
 };
 
 struct xr_level {
@@ -26,13 +29,18 @@ struct xr_level {
 int xr_staircase_climb(const struct xr_evict *evict, uint32_t x, const uint32_t *order, size_t n, double hit,
                        struct xr_staircase *stairs);
 
-/* One of a block of 1 KiB, the others being its neighbours, all lines of them: sees levels smaller than pages are. */
-int xr_staircase_near(const struct xr_evict *evict, uint64_t line, double hit, struct xr_staircase *stairs);
+/* One of the first page, the others being blocks of 1 KiB, all lines of them: sees levels that one page overflows. */
+int xr_staircase_near(const struct xr_evict *evict, double hit, struct xr_staircase *stairs);
+
+/* What translation costs a random walk over n pages: two levels of TLB, entries 0: none. */
+struct xr_tlbs {
+	double entries[2], penalty[2];
+};
 
 /* Not one page, but all of them: random walks over all lines of `from` to `to` bytes, the cost of translation taken off.
- * Rounds the steps, but sees levels that no set of pages fills. */
-int xr_staircase_far(const struct xr_evict *evict, uint64_t line, uint64_t from, uint64_t to,
-                     struct xr_staircase *stairs);
+ * Rounds the steps, but sees levels that no set of pages fills. Goes on beyond `to`, up to `most`, until it is flat. */
+int xr_staircase_far(const struct xr_evict *evict, const struct xr_tlbs *tlbs, uint64_t line, uint64_t from, uint64_t to,
+                     uint64_t most, struct xr_staircase *stairs);
 
 /* Pure: the levels that the staircases agree on, nearest first, the last one being memory. hit: latency of the first
  * level. */

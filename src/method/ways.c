@@ -48,16 +48,31 @@ static void lay_line(const struct xr_evict *e, const uint32_t *item, size_t n, u
 		xr_places_add(places, item[i] * e->item + at % (e->page ? e->page : e->item));
 }
 
+/* Two sets of lines must not meet each other's: then only two lines are used, both even, never a power of two apart. */
+static uint32_t lines_of(const struct xr_evict *e, uint64_t apart)
+{
+	return apart ? 1 + (e->lines > 3) : e->lines < LINES ? e->lines : LINES;
+}
+
+static uint64_t line_for(const struct xr_evict *e, uint64_t apart, uint32_t i)
+{
+	uint32_t which = apart && i ? e->lines - 1 : i;
+
+	while (apart && xr_evict_line(e, which) / e->line % 2)
+		which--;
+	return xr_evict_line(e, which);
+}
+
 /* The first n members and the strangers, line after line; with apart > 0, the next n members too, and the strangers again,
  * that many bytes further into their pages. */
 static struct xr_places lay(const struct xr_ways *w, const struct walk *walk, size_t n, uint64_t apart)
 {
 	const struct xr_evict *e = w->class->evict;
-	uint32_t lines = e->lines < LINES ? e->lines : LINES;
+	uint32_t lines = lines_of(e, apart);
 	struct xr_places places = xr_places_new(xr_run_arena(e->run), lines * 2 * (n + walk->n_strangers));
 
 	for (uint32_t l = 0; l < lines; l++) {
-		uint64_t at = e->offset + l * e->line_stride;
+		uint64_t at = line_for(e, apart, l);
 
 		lay_line(e, walk->member, n, at, &places);
 		if (apart)
@@ -70,14 +85,13 @@ static struct xr_places lay(const struct xr_ways *w, const struct walk *walk, si
 }
 
 /* Excess of each walk over its twin, in cycles per lap and line. */
-static int excess(const struct xr_ways *w, const struct xr_places *places, size_t n, double *cycles)
+static int excess(const struct xr_ways *w, const struct xr_places *places, size_t n, uint32_t lines, double *cycles)
 {
 	const struct xr_evict *e = w->class->evict;
 	struct xr_arena *arena = xr_run_arena(e->run);
 	struct xr_effort effort = {.samples = 5, .samples_max = 5};
 	struct xr_spec *spec = xr_arena_array(arena, struct xr_spec, 2 * n);
 	struct xr_reading *reading = xr_arena_array(arena, struct xr_reading, 2 * n);
-	uint32_t lines = e->lines < LINES ? e->lines : LINES;
 
 	for (size_t i = 0; i < n; i++) {
 		struct xr_places twin = xr_places_twin(arena, &places[i], e->page);
@@ -112,7 +126,7 @@ static int misses_with(const struct xr_ways *w, const size_t *members, size_t n,
 
 		for (size_t i = 0; i < n; i++)
 			places[i] = lay(w, &walk, members[i], 0);
-		if (excess(w, places, n, cycles) != 0)
+		if (excess(w, places, n, lines_of(w->class->evict, 0), cycles) != 0)
 			return -1;
 		for (size_t i = 0; i < n; i++)
 			all[d * n + i] = misses_of(w, cycles[i], (double)(members[i] + walk.n_strangers));
@@ -137,6 +151,8 @@ int xr_ways_count(const struct xr_ways *w, size_t most, size_t *ways)
 		return -1;
 	/* Strangers may be in each other's way; that much is there with any number of members. */
 	always = misses[0];
+	for (size_t i = 1; i < k && members[i] * 2 <= w->class->n_core; i++)
+		always = misses[i];
 	for (size_t i = k; i-- > 0 && misses[i] - always >= one_miss;)
 		bad = members[i];
 	if (bad > most || bad == 1)
@@ -175,7 +191,7 @@ int xr_ways_meet(const struct xr_ways *w, size_t ways, size_t n, bool *meets)
 
 		for (size_t i = 0; i < n; i++)
 			places[i] = lay(w, &walk, half, UINT64_C(8) << i);
-		if (excess(w, places, n, cycles) != 0)
+		if (excess(w, places, n, lines_of(w->class->evict, 1), cycles) != 0)
 			return -1;
 		for (size_t i = 0; i < n; i++)
 			votes[i] += misses_of(w, cycles[i], (double)(2 * (half + walk.n_strangers))) > fmax(one_miss, 0.3 * (double)half);
