@@ -10,8 +10,8 @@
 enum {
 	FINE = 1024,
 	FINE_MAX = 128,
-	WALK_FINE = 8 << 20,        /* bytes: above, sizes double */
-	WALK_BUFFER_MAX = 64 << 20,
+	WALK_FINE = 8 << 20,  /* bytes: above, sizes double */
+	PAGES_NONE = 4096,    /* unit where there are no pages */
 };
 
 static const double coarse = 1.5, fine = 1.2;
@@ -69,64 +69,30 @@ int xr_staircase_climb(const struct xr_evict *evict, uint32_t x, const uint32_t 
 	return 0;
 }
 
-/* A page visited at random is at hand if it is among the last ones visited, as many as there are entries. */
-static double translation(const struct xr_tlbs *tlbs, double pages)
-{
-	double cost = 0;
-
-	for (int i = 0; i < 2; i++)
-		if (tlbs->entries[i] > 0 && pages > tlbs->entries[i])
-			cost += (tlbs->penalty[i] - (i ? tlbs->penalty[0] : 0)) * (1 - tlbs->entries[i] / pages);
-	return cost;
-}
-
-static int walk_all(const struct xr_evict *e, uint64_t line, uint64_t bytes, double *cycles)
-{
-	struct xr_span *all = xr_arena_array(xr_run_arena(e->run), struct xr_span, 1);
-	struct xr_effort effort = {.samples = 5, .samples_max = 5};
-	uint64_t room = UINT64_C(1) << 20;
-	struct xr_spec spec;
-	struct xr_reading reading;
-
-	while (room < bytes) /* few sizes of buffers, so that few are made */
-		room *= 8;
-	if (room > bytes && bytes > WALK_BUFFER_MAX)
-		room = bytes;
-	*all = (struct xr_span){0, line, (uint32_t)(bytes / line)};
-	spec = xr_spec_cycle((struct xr_buffer){e->buffer.id + 3, room, XR_SMALL}, all, 1,
-	                     xr_rng_next(xr_run_rng(e->run)) >> 16 | 1);
-	if (xr_run_time_with(e->run, &effort, &spec, 1, &reading) != 0)
-		return -1;
-	*cycles = reading.status == XR_READ_OK ? reading.median_cycles : -1;
-	return 0;
-}
-
 /* No more than the noise of a busy memory from the one before. */
 static bool is_flat(const struct xr_staircase *s)
 {
 	return s->n >= 3 && s->cycles[s->n - 1] < 1.2 * xr_median(s->cycles + s->n - 3, 2);
 }
 
-int xr_staircase_far(const struct xr_evict *e, const struct xr_tlbs *tlbs, uint64_t line, uint64_t from, uint64_t to,
-                     uint64_t most, struct xr_staircase *stairs)
+int xr_staircase_far(const struct xr_walk *walk, uint64_t from, uint64_t to, uint64_t most, struct xr_staircase *stairs)
 {
-	uint64_t page = e->page ? e->page : e->item;
+	uint64_t page = walk->page ? walk->page : PAGES_NONE;
 
 	stairs->n = 0;
 	stairs->noise = 0;
 	stairs->far = true;
 	stairs->least = 2;
 	for (double bytes = (double)from; bytes <= (double)most && stairs->n < XR_STAIRS_MAX;) {
-		double pages = floor(bytes / (double)page), *y = &stairs->cycles[stairs->n];
+		double pages = floor(bytes / (double)page);
 
 		if (bytes > (double)to * 1.01 && is_flat(stairs))
 			break;
 		stairs->pages[stairs->n] = pages;
-		if (walk_all(e, line, (uint64_t)pages * page, y) != 0)
+		if (xr_walk_time(walk, (uint64_t)pages * page, &stairs->cycles[stairs->n], NULL) != 0)
 			return -1;
-		if (*y < 0)
+		if (stairs->cycles[stairs->n] < 0)
 			break;
-		*y -= translation(tlbs, pages);
 		stairs->n++;
 		bytes *= bytes < WALK_FINE ? sqrt(2) : 2;
 	}

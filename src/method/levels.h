@@ -8,6 +8,7 @@
 #define XR_METHOD_LEVELS_H
 
 #include "method/evict.h"
+#include "method/walk.h"
 
 enum { XR_LEVELS_MAX = 6, XR_STAIRS_MAX = 40 };
 
@@ -32,15 +33,9 @@ int xr_staircase_climb(const struct xr_evict *evict, uint32_t x, const uint32_t 
 /* One of the first page, the others being blocks of 1 KiB, all lines of them: sees levels that one page overflows. */
 int xr_staircase_near(const struct xr_evict *evict, double hit, struct xr_staircase *stairs);
 
-/* What translation costs a random walk over n pages: two levels of TLB, entries 0: none. */
-struct xr_tlbs {
-	double entries[2], penalty[2];
-};
-
 /* Not one page, but all of them: random walks over all lines of `from` to `to` bytes, the cost of translation taken off.
  * Rounds the steps, but sees levels that no set of pages fills. Goes on beyond `to`, up to `most`, until it is flat. */
-int xr_staircase_far(const struct xr_evict *evict, const struct xr_tlbs *tlbs, uint64_t line, uint64_t from, uint64_t to,
-                     uint64_t most, struct xr_staircase *stairs);
+int xr_staircase_far(const struct xr_walk *walk, uint64_t from, uint64_t to, uint64_t most, struct xr_staircase *stairs);
 
 /* Pure: the levels that the staircases agree on, nearest first, the last one being memory. hit: latency of the first
  * level. */

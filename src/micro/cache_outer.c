@@ -46,7 +46,6 @@ struct outer {
 	struct xr_run *run;
 	struct xr_evict evict;
 	uint64_t room, most;     /* bytes of the buffer; of the largest walk */
-	struct xr_tlbs tlbs;
 	uint32_t *order;         /* items in random order */
 	size_t n_items;
 	double hit;
@@ -103,10 +102,6 @@ static void set_up(struct outer *o, struct xr_run *run)
 	o->strangers = (size_t)((double)(o->l1_ways + STRANGERS_MORE) * fmin(16, fmax(1, way / (double)item)));
 	o->room = room / item * item;
 	o->most = info->memory_bytes / 4 < most_wanted ? info->memory_bytes / 4 : most_wanted;
-	for (int i = 0; i < 2; i++) {
-		o->tlbs.entries[i] = xr_run_number(run, i ? "tlb.d2.entries" : "tlb.d1.entries", 0);
-		o->tlbs.penalty[i] = xr_run_number(run, i ? "tlb.d2.penalty" : "tlb.d1.penalty", 0);
-	}
 	o->n_items = o->room / item < PAGES_WANTED ? (size_t)(o->room / item) : PAGES_WANTED;
 	o->evict = (struct xr_evict){.run = run, .page = info->page_bytes, .buffer = {BUFFER, o->room, XR_SMALL}};
 	xr_evict_shape(&o->evict, item, o->line, LINES);
@@ -126,6 +121,8 @@ static int find_levels(struct outer *o)
 {
 	struct xr_staircase stairs[STAIRS + 2], *near = &stairs[STAIRS], *far = near + 1;
 	struct xr_description *d = xr_run_description(o->run);
+	struct xr_walk all = {.run = o->run, .buffer = BUFFER + 3, .page = o->evict.page, .line = o->line,
+	                      .tlbs = xr_tlbs_known(o->run)};
 
 	for (size_t s = 0; s < STAIRS; s++) {
 		shuffle(o->order, o->n_items, xr_run_rng(o->run));
@@ -134,7 +131,7 @@ static int find_levels(struct outer *o)
 		xr_run_progress(o->run, 0.1 * (double)(s + 1), "levels");
 	}
 	if (xr_staircase_near(&o->evict, o->hit, near) != 0 ||
-	    xr_staircase_far(&o->evict, &o->tlbs, o->line, o->room / 256, o->room, o->most, far) != 0)
+	    xr_staircase_far(&all, o->room / 256, o->room, o->most, far) != 0)
 		return -1;
 	o->n_levels = xr_levels_from(stairs, STAIRS + 2, o->hit, o->level);
 	o->walk = *far;
@@ -160,7 +157,7 @@ static int refine_latency(struct outer *o, size_t level)
 
 	if (fill <= 0 || n < 2 || n >= o->n_items || o->noise < 0.005 * o->level[level].latency)
 		return 0;
-	if (level > 1 && n < 2 * fill)
+	if (level > 1 && (double)n < 2 * fill)
 		n = (size_t)(2 * fill);
 	for (size_t i = 0; i < WALKS; i++) {
 		struct xr_places set = xr_places_new(arena, n), twin;

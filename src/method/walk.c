@@ -1,0 +1,57 @@
+/* Random walks, see walk.h. */
+#include "method/walk.h"
+
+enum { BUFFER_FIRST = 1 << 20, BUFFER_MAX = 64 << 20 };
+
+struct xr_tlbs xr_tlbs_known(const struct xr_run *run)
+{
+	struct xr_tlbs t = {
+		{xr_run_number(run, "tlb.d1.entries", 0), xr_run_number(run, "tlb.d2.entries", 0)},
+		{xr_run_number(run, "tlb.d1.penalty", 0), xr_run_number(run, "tlb.d2.penalty", 0)},
+	};
+	return t;
+}
+
+/* A page visited at random is at hand if it is among the last ones visited, as many as there are entries. */
+static double translation(const struct xr_tlbs *tlbs, double pages)
+{
+	double cost = 0;
+
+	for (int i = 0; i < 2; i++)
+		if (tlbs->entries[i] > 0 && pages > tlbs->entries[i])
+			cost += (tlbs->penalty[i] - (i ? tlbs->penalty[0] : 0)) * (1 - tlbs->entries[i] / pages);
+	return cost;
+}
+
+/* Few sizes of buffers, so that few have to be made. */
+static uint64_t buffer_for(uint64_t bytes)
+{
+	uint64_t room = BUFFER_FIRST;
+
+	while (room < bytes)
+		room *= 8;
+	return bytes > BUFFER_MAX || room > BUFFER_MAX ? bytes > BUFFER_MAX ? bytes : BUFFER_MAX : room;
+}
+
+int xr_walk_time(const struct xr_walk *w, uint64_t bytes, double *cycles, double *cycle_ns)
+{
+	struct xr_span *all = xr_arena_array(xr_run_arena(w->run), struct xr_span, 1);
+	struct xr_effort effort = w->effort.samples ? w->effort : (struct xr_effort){.samples = 5, .samples_max = 5};
+	uint64_t memory = xr_run_info(w->run)->memory_bytes, room = buffer_for(bytes) < memory / 4 ? buffer_for(bytes) : bytes;
+	struct xr_spec spec;
+	struct xr_reading reading;
+
+	*all = (struct xr_span){0, w->line, (uint32_t)(bytes / w->line)};
+	spec = xr_spec_cycle((struct xr_buffer){w->buffer, room, XR_SMALL}, all, 1, xr_rng_next(xr_run_rng(w->run)) >> 16 | 1);
+	if (xr_run_time_with(w->run, &effort, &spec, 1, &reading) != 0)
+		return -1;
+	*cycles = -1;
+	if (reading.status != XR_READ_OK)
+		return 0;
+	*cycles = reading.median_cycles;
+	if (w->page)
+		*cycles -= translation(&w->tlbs, (double)bytes / (double)w->page);
+	if (cycle_ns)
+		*cycle_ns = reading.median_ns / reading.median_cycles;
+	return 0;
+}

@@ -1,0 +1,25 @@
+/* Random walks over all lines of so many bytes, what translation costs taken off. */
+#ifndef XR_METHOD_WALK_H
+#define XR_METHOD_WALK_H
+
+#include "micro/micro.h"
+
+/* Two levels of TLB, entries 0: none. */
+struct xr_tlbs {
+	double entries[2], penalty[2];
+};
+
+struct xr_tlbs xr_tlbs_known(const struct xr_run *run); /* from the facts found so far */
+
+struct xr_walk {
+	struct xr_run *run;
+	unsigned buffer;          /* id */
+	uint64_t page, line;      /* page 0: none */
+	struct xr_tlbs tlbs;
+	struct xr_effort effort;  /* {0}: 5 samples */
+};
+
+/* Median cycles per access; *cycles < 0: could not be read. *cycle_ns (may be NULL): what a cycle took meanwhile. */
+int xr_walk_time(const struct xr_walk *walk, uint64_t bytes, double *cycles, double *cycle_ns);
+
+#endif
