@@ -166,7 +166,7 @@ static void put_none(struct xr_description *d, enum xr_status status, const char
 static bool straight_agrees(const struct xr_run *run, double capacity)
 {
 	double limit = xr_run_number(run, "code.unroll_limit", 0);
-	return limit > 0.9 * capacity && limit < 1.5 * capacity;
+	return limit > 0.9 * capacity && limit < 3 * capacity;
 }
 
 static void put_geometry(struct xr_run *run, const struct xr_sets_found *found, uint64_t line, double contrast)
