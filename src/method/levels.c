@@ -37,7 +37,7 @@ static size_t grid(const uint32_t *order, size_t n, double factor, struct xr_ite
 
 /* With no others at all x stays in the first level; what that reads too little or too much is the looking's doing, and
  * how much it varies is what the steps may vary. */
-static int calibrate(struct xr_evict *e, uint32_t x, double hit, double *shift, double *noise)
+static int calibrate(struct xr_evict *e, uint32_t x, double hit, double *shift, struct xr_staircase *stairs)
 {
 	enum { TIMES = 7 };
 	struct xr_items nothing[TIMES] = {{NULL, 0}};
@@ -46,7 +46,8 @@ static int calibrate(struct xr_evict *e, uint32_t x, double hit, double *shift, 
 	if (xr_evict_values(e, x, nothing, TIMES, value) != 0)
 		return -1;
 	*shift = hit - xr_median(value, TIMES);
-	*noise = xr_mad(value, TIMES);
+	stairs->noise = xr_mad(value, TIMES);
+	stairs->range = xr_max(value, TIMES) - xr_min(value, TIMES);
 	if (fabs(*shift) > hit)
 		*shift = 0;
 	return 0;
@@ -62,7 +63,7 @@ int xr_staircase_climb(const struct xr_evict *evict, uint32_t x, const uint32_t 
 	e.exact = true;
 	e.passes = 1;
 	if (xr_evict_values(&e, x, set, grid(order, n, coarse, set, stairs), stairs->cycles) != 0 ||
-	    calibrate(&e, x, hit, &shift, &stairs->noise) != 0)
+	    calibrate(&e, x, hit, &shift, stairs) != 0)
 		return -1;
 	for (size_t i = 0; i < stairs->n; i++)
 		stairs->cycles[i] += shift;
@@ -80,7 +81,7 @@ int xr_staircase_far(const struct xr_walk *walk, uint64_t from, uint64_t to, uin
 	uint64_t page = walk->page ? walk->page : PAGES_NONE;
 
 	stairs->n = 0;
-	stairs->noise = 0;
+	stairs->noise = stairs->range = 0;
 	stairs->far = true;
 	stairs->least = 2;
 	for (double bytes = (double)from; bytes <= (double)most && stairs->n < XR_STAIRS_MAX;) {
@@ -114,7 +115,7 @@ int xr_staircase_near(const struct xr_evict *evict, double hit, struct xr_stairc
 		n++;
 	}
 	if (xr_evict_values(&e, 0, set, grid(order, n, fine, set, stairs), stairs->cycles) != 0 ||
-	    calibrate(&e, 0, hit, &shift, &stairs->noise) != 0)
+	    calibrate(&e, 0, hit, &shift, stairs) != 0)
 		return -1;
 	for (size_t i = 0; i < stairs->n; i++) {
 		stairs->pages[i] *= FINE / (double)page;
@@ -250,10 +251,14 @@ size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, s
 			level[0].seen += next.seen;
 		else if (is_far(step + i, end - i)) /* a page can be pushed into every level but the last: that one is memory */
 			memory = next.seen > memory.seen ? next : memory;
-		else if (next.seen >= 6 || (next.seen >= 3 && is_shared(step + i, end - i)))
+		else if (next.seen >= 8 || (next.seen >= 3 && is_shared(step + i, end - i)))
 			level[k++] = next;
 	}
-	if (memory.latency > level[k - 1].latency * apart)
+	/* The end of a walk that never stays the same for long is memory, too. */
+	for (size_t i = 0; i < n && memory.latency == 0; i++)
+		if (stairs[i].far && stairs[i].n > 3)
+			memory.latency = xr_median(stairs[i].cycles + stairs[i].n - 3, 3);
+	if (memory.latency > level[k - 1].latency * (memory.seen ? apart : apart_far))
 		level[k++] = memory;
 	free(step);
 	find_sizes(stairs, n, level, k);

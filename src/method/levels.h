@@ -16,6 +16,7 @@ struct xr_staircase {
 	double pages[XR_STAIRS_MAX], cycles[XR_STAIRS_MAX];
 	size_t n;
 	double noise;     /* of each step, cycles */
+	double range;     /* of a few repetitions of the first one */
 	size_t least;     /* steps that make a flat stretch */
 	bool far;         /* made by xr_staircase_far() */
 };

@@ -54,7 +54,7 @@ struct outer {
 	struct xr_level level[XR_LEVELS_MAX]; /* [0] is the first cache; the last one is memory */
 	size_t n_levels;
 	struct xr_staircase walk;
-	double noise;            /* of the staircases, cycles */
+	double noise;            /* range of what should be equal in the staircases, cycles */
 };
 
 /* What one class says about a level. */
@@ -136,7 +136,7 @@ static int find_levels(struct outer *o)
 	o->n_levels = xr_levels_from(stairs, STAIRS + 2, o->hit, o->level);
 	o->walk = *far;
 	for (size_t s = 0; s < STAIRS; s++)
-		o->noise = fmax(o->noise, stairs[s].noise);
+		o->noise = fmax(o->noise, stairs[s].range);
 	xr_series_put(d, "cache.staircase", "pages visited in between", "", stairs[0].pages, "time of a line of the page", "cycles",
 	              stairs[0].cycles, stairs[0].n);
 	xr_series_put(d, "cache.walk", "pages walked over", "", far->pages, "time per access", "cycles", far->cycles, far->n);
@@ -155,7 +155,7 @@ static int refine_latency(struct outer *o, size_t level)
 	struct xr_reading reading[2 * WALKS];
 	struct xr_effort effort = {.samples = 9, .samples_max = 18};
 
-	if (fill <= 0 || n < 2 || n >= o->n_items || o->noise < 0.005 * o->level[level].latency)
+	if (fill <= 0 || n < 2 || n >= o->n_items || o->noise < 0.01 * o->level[level].latency)
 		return 0;
 	if (level > 1 && (double)n < 2 * fill)
 		n = (size_t)(2 * fill);
@@ -291,7 +291,7 @@ static void count_votes(struct geometry *g)
 static int find_geometry(struct outer *o, size_t level, struct geometry *g)
 {
 	/* Where answers have to be asked for again and again, there must be room for that. */
-	bool quiet = o->noise < 0.005 * o->level[level].latency;
+	bool quiet = o->noise < 0.01 * o->level[level].latency;
 	size_t wanted = quiet ? CLASSES_WANTED - 1 : CLASSES_WANTED;
 	double left = quiet ? visits_quiet : visits_noisy;
 

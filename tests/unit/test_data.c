@@ -1,0 +1,157 @@
+/* Patterns of addresses and levels from staircases: what the engines of the data side rest on. */
+#include "method/levels.h"
+#include "method/places.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <cmocka.h>
+
+static void twin_visits_the_same_pages_in_the_same_order(void **state)
+{
+	struct xr_arena arena = {0};
+	struct xr_places set = xr_places_stride(&arena, 0, 1024, 50), twin = xr_places_twin(&arena, &set, 4096);
+
+	(void)state;
+	assert_int_equal(twin.n, set.n);
+	for (size_t i = 0; i < set.n; i++)
+		assert_int_equal(twin.at[i] / 4096, set.at[i] / 4096);
+	xr_arena_release(&arena);
+}
+
+static void twin_is_packed_and_spread_over_sets(void **state)
+{
+	struct xr_arena arena = {0};
+	struct xr_places set = xr_places_stride(&arena, 0, 4096, 12), twin = xr_places_twin(&arena, &set, 4096);
+
+	(void)state;
+	for (size_t i = 0; i < twin.n; i++)
+		for (size_t k = 0; k < i; k++)
+			assert_int_not_equal(twin.at[i] % 4096 / 64, twin.at[k] % 4096 / 64);
+	set = xr_places_stride(&arena, 0, 64, 128);
+	twin = xr_places_twin(&arena, &set, 4096);
+	for (size_t i = 1; i < 64; i++)
+		assert_int_equal(twin.at[i], twin.at[0] + 8 * i);
+	xr_arena_release(&arena);
+}
+
+static void twin_without_pages_is_one_run_of_words(void **state)
+{
+	struct xr_arena arena = {0};
+	struct xr_places set = xr_places_stride(&arena, 0, 512, 10), twin = xr_places_twin(&arena, &set, 0);
+
+	(void)state;
+	for (size_t i = 0; i < twin.n; i++)
+		assert_int_equal(twin.at[i], 8 * i);
+	xr_arena_release(&arena);
+}
+
+/* However many pages a way has (a power of two), the lines fall evenly into all sets. */
+static void rotated_lines_use_all_sets_evenly(void **state)
+{
+	struct xr_arena arena = {0};
+
+	(void)state;
+	for (size_t colours = 1; colours <= 64; colours *= 2) {
+		struct xr_places p = xr_places_rotated(&arena, 4096, 4096, 64, 64 * colours);
+		static unsigned char used[64 * 64];
+
+		memset(used, 0, sizeof used);
+		for (size_t i = 0; i < p.n; i++)
+			used[p.at[i] / 4096 % colours * 64 + p.at[i] % 4096 / 64]++;
+		for (size_t i = 0; i < 64 * colours; i++)
+			assert_int_equal(used[i], 1);
+	}
+	xr_arena_release(&arena);
+}
+
+static void spans_keep_places_and_order(void **state)
+{
+	struct xr_arena arena = {0};
+	struct xr_rng rng = {7};
+	struct xr_places p = xr_places_new(&arena, 100);
+	const struct xr_span *span;
+	size_t n, k = 0;
+
+	(void)state;
+	xr_places_add_stride(&p, 0, 64, 40);
+	xr_places_add_stride(&p, 8192, 4096, 30);
+	span = xr_places_spans(&arena, &p, &n);
+	assert_true(n <= 3);
+	xr_places_shuffle(&p, &rng);
+	span = xr_places_spans(&arena, &p, &n);
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t j = 0; j < span[i].count; j++)
+			assert_int_equal(span[i].base + j * span[i].stride, p.at[k++]);
+	assert_int_equal(k, p.n);
+	xr_arena_release(&arena);
+}
+
+static struct xr_staircase stairs_of(const double *cycles, size_t n, double jitter, struct xr_rng *rng)
+{
+	struct xr_staircase s = {.n = n, .least = 2, .noise = jitter};
+
+	for (size_t i = 0; i < n; i++) {
+		s.pages[i] = (double)(i + 1);
+		s.cycles[i] = cycles[i] + jitter * (xr_rng_unit(rng) - 0.5);
+	}
+	return s;
+}
+
+static void levels_are_the_steps_that_staircases_agree_on(void **state)
+{
+	static const double one[] = {5, 5, 5, 9, 14, 14, 14, 14, 40, 70, 70, 70, 70}, two[] = {5, 5, 5, 5, 14, 14, 14, 70, 70, 70, 70, 70, 70};
+	struct xr_rng rng = {3};
+	struct xr_level level[XR_LEVELS_MAX];
+
+	(void)state;
+	for (int i = 0; i < 50; i++) {
+		struct xr_staircase s[3] = {stairs_of(one, 13, 0.2, &rng), stairs_of(two, 13, 0.2, &rng), {.n = 0}};
+		static const double far[] = {14, 20, 50, 70, 70, 180, 270, 275, 280};
+
+		s[2] = stairs_of(far, 9, 0.2, &rng);
+		s[2].far = true;
+		assert_int_equal(xr_levels_from(s, 3, 5, level), 4);
+		assert_true(level[1].latency > 13.5 && level[1].latency < 14.5);
+		assert_true(level[2].latency > 69 && level[2].latency < 71);
+		assert_true(level[3].latency > 260 && level[3].latency < 290);
+	}
+}
+
+static void a_page_between_levels_is_no_level(void **state)
+{
+	static const double torn[] = {5, 5, 5, 9.5, 9.5, 9.5, 14, 14, 14, 14}, plain[] = {5, 5, 5, 5, 14, 14, 14, 14, 14, 14};
+	struct xr_rng rng = {3};
+	struct xr_level level[XR_LEVELS_MAX];
+	struct xr_staircase s[3] = {stairs_of(torn, 10, 0, &rng), stairs_of(plain, 10, 0, &rng), stairs_of(plain, 10, 0, &rng)};
+
+	(void)state;
+	assert_int_equal(xr_levels_from(s, 3, 5, level), 2);
+}
+
+static void flat_memory_is_one_level(void **state)
+{
+	static const double flat[] = {2, 2, 2, 2, 2, 2};
+	struct xr_rng rng = {3};
+	struct xr_level level[XR_LEVELS_MAX];
+	struct xr_staircase s[2] = {stairs_of(flat, 6, 0, &rng), stairs_of(flat, 6, 0, &rng)};
+
+	(void)state;
+	assert_int_equal(xr_levels_from(s, 2, 2, level), 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(twin_visits_the_same_pages_in_the_same_order),
+		cmocka_unit_test(twin_is_packed_and_spread_over_sets),
+		cmocka_unit_test(twin_without_pages_is_one_run_of_words),
+		cmocka_unit_test(rotated_lines_use_all_sets_evenly),
+		cmocka_unit_test(spans_keep_places_and_order),
+		cmocka_unit_test(levels_are_the_steps_that_staircases_agree_on),
+		cmocka_unit_test(a_page_between_levels_is_no_level),
+		cmocka_unit_test(flat_memory_is_one_level),
+	};
+
+	return cmocka_run_group_tests_name("data side", tests, NULL, NULL);
+}
