@@ -279,6 +279,31 @@ static int find_ways(const struct xr_sets *probe, struct curves *curves, double 
 	return 0;
 }
 
+/* Strides that double see only the power of two in the number of sets. If there is an odd factor, so many times fewer fit
+ * at a stride so many times as long. */
+static int find_odd_factor(const struct xr_sets *probe, struct xr_sets_found *found)
+{
+	static const unsigned primes[] = {3, 5, 7, 11, 13};
+	for (size_t i = 0; i < sizeof primes / sizeof *primes; i++) {
+		const unsigned m = primes[i];
+		while (found->ways % m == 0 && found->ways * m * found->way <= probe->bench->bytes) {
+			struct pairs pairs;
+			double fits = (double)found->way * found->ways;
+			init_pairs(probe, &pairs);
+			add_pair(probe, &pairs, m * found->way, found->ways,
+			         sets_at_once(probe, m * found->way, found->ways, fits));
+			for (int again = 0; again < 2; again++)
+				if (look(&pairs) != 0)
+					return -1;
+			if (pairs.excess[0] < 0.3 * found->penalty)
+				break;
+			found->ways /= m;
+			found->way *= m;
+		}
+	}
+	return 0;
+}
+
 /* ---- all three ------------------------------------------------------------------------------------------------- */
 
 static double confidence_of(const struct xr_sets *probe, const struct rows *rows, const struct xr_sets_found *found,
@@ -314,9 +339,10 @@ static int find_from(const struct xr_sets *probe, const struct rows *rows, long 
 	found->ways = fit[0].ways;
 	found->penalty = fit[0].penalty;
 	found->confidence = confidence_of(probe, rows, found, fit);
-	if (found->confidence > 0.5)
-		found->outcome = XR_SETS_FOUND;
-	return 0;
+	if (found->confidence <= 0.5)
+		return 0;
+	found->outcome = XR_SETS_FOUND;
+	return find_odd_factor(probe, found);
 }
 
 static int attempt(const struct xr_sets *probe, struct rows *rows, struct curves *curves, struct xr_sets_found *found)

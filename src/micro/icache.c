@@ -29,7 +29,7 @@ enum {
 	LONGEST = 128, /* line thought of when a twin is laid out */
 	THIN = 4,      /* a twin of a row visits one block in so many, and that the more often */
 	ATTEMPTS = 10,
-	LOOKS = 2,
+	LOOKS = 6,
 	SAMPLES = 32,
 	DELTAS_MAX = 8,
 	LONGEST_KNOWN = 256, /* line, of any machine heard of */
@@ -85,38 +85,51 @@ static void add_delta(struct xr_walks *walks, const struct xr_sets_found *found,
 	xr_walks_add(walks, XR_JUMPS, address, n);
 }
 
-/* The smallest delta that makes room. *line = 0: none does, i.e. a way is one line. */
+/* What the walks say now: the smallest delta from which on there is room (0: there is none at any, i.e. a way is one line),
+ * and whether that is clear: each walk takes about as long as a hit, or clearly longer. */
+static bool read_line(const struct xr_walks *walks, const struct xr_sets_found *found, uint64_t least, uint64_t *line)
+{
+	bool clear = true, room = true;
+	double bottom = INFINITY, top = 0;
+	*line = 0;
+	for (size_t i = 0; i < walks->n; i++) {
+		double low = xr_walks_low(walks, i);
+		bottom = low > 0 ? fmin(bottom, low) : bottom;
+		top = fmax(top, low);
+	}
+	/* All touch the same pages, so the quickest is what a hit takes, unless all are alike. */
+	double hit = top - bottom > 0.4 * found->penalty ? bottom : found->base;
+	for (size_t i = walks->n; i-- > 0;) {
+		double low = xr_walks_low(walks, i), excess = (low - hit) / found->penalty;
+		if (low <= 0) /* blocks are larger than that (landing pads): it cannot be asked */
+			break;
+		clear &= excess < 0.25 || excess > 0.4;
+		clear &= room || excess > 0.3; /* never room again */
+		room &= excess < 0.3;
+		if (room)
+			*line = least << i;
+	}
+	return clear;
+}
+
 static int find_line(const struct xr_sets *probe, const struct xr_sets_found *found, uint64_t least, uint64_t *line,
-                     double *contrast)
+                     bool *clear)
 {
 	struct xr_walks walks;
 	uint64_t widest = found->way / 2 < 512 ? found->way / 2 : 512;
-	double low[DELTAS_MAX], bottom = INFINITY, top = 0;
 
+	*line = 0;
+	*clear = true;
 	xr_walks_init(&walks, probe->bench);
 	for (uint64_t d = least; d <= widest && walks.n < DELTAS_MAX; d *= 2)
 		add_delta(&walks, found, d, widest);
-	for (int i = 0; walks.n && i < LOOKS; i++)
+	for (int i = 0; walks.n && i < LOOKS; i++) {
 		if (xr_walks_look(&walks, SAMPLES) != 0)
 			return -1;
-	size_t first = 0; /* where blocks are larger than the least delta (landing pads), it cannot be asked */
-	for (size_t i = 0; i < walks.n; i++) {
-		low[i] = xr_walks_low(&walks, i);
-		if (low[i] <= 0) {
-			first = i + 1;
-			continue;
-		}
-		bottom = fmin(bottom, low[i]);
-		top = fmax(top, low[i]);
+		*clear = read_line(&walks, found, least, line);
+		if (*clear && i > 0)
+			break;
 	}
-	*line = 0;
-	*contrast = first < walks.n ? (top - bottom) / found->penalty : 0;
-	if (first < walks.n && *contrast < 0.3) { /* all alike: all with room, or none */
-		*line = low[first] < found->base + 0.3 * found->penalty ? least << first : 0;
-		return 0;
-	}
-	for (size_t i = walks.n; i-- > first && low[i] < bottom + 0.5 * (top - bottom);)
-		*line = least << i;
 	return 0;
 }
 
@@ -169,7 +182,7 @@ static bool straight_agrees(const struct xr_run *run, double capacity)
 	return limit > 0.9 * capacity && limit < 3 * capacity;
 }
 
-static void put_geometry(struct xr_run *run, const struct xr_sets_found *found, uint64_t line, double contrast)
+static void put_geometry(struct xr_run *run, const struct xr_sets_found *found, uint64_t line, bool clear)
 {
 	struct xr_description *d = xr_run_description(run);
 	const double sure = found->confidence, bytes = (double)(found->ways * found->way);
@@ -180,7 +193,7 @@ static void put_geometry(struct xr_run *run, const struct xr_sets_found *found, 
 	xr_fact_add_series(ways, "cache.l1i.way");
 	xr_fact_add_series(ways, "cache.l1i.two_ways");
 	struct xr_fact *lines = xr_fact_count(d, "cache.l1i.line", (long long)(line ? line : found->way), "bytes",
-	                                      contrast > 0.5 || !line ? sure : fmin(sure, 0.8), method);
+	                                      clear ? sure : fmin(sure, 0.6), method);
 	if (!line && found->way > LONGEST_KNOWN)
 		xr_fact_doubt(lines, "no distance made room: a line of a whole way would be longer than any known");
 	if (sure < 0.9) {
@@ -242,7 +255,8 @@ static int run(struct xr_run *run)
 	};
 	struct xr_sets_found found;
 	uint64_t line;
-	double contrast, hit;
+	double hit;
+	bool clear;
 
 	if (xr_walk_bench_init(&bench, run, REGION, xr_walks_region(run, region_bytes)) != 0 ||
 	    xr_sets_find(&probe, &found) != 0)
@@ -256,12 +270,12 @@ static int run(struct xr_run *run)
 	else if (found.outcome == XR_SETS_ROUGH) {
 		put_rough(run, &found, "the curves are none of a set that overflows");
 	} else {
-		if (find_line(&probe, &found, 16, &line, &contrast) != 0)
+		if (find_line(&probe, &found, 16, &line, &clear) != 0)
 			return -1;
 		probe.unit = line > SPACING ? line : SPACING;
 		if (xr_sets_again(&probe, &found) != 0 || time_hit(&bench, &hit) != 0)
 			return -1;
-		put_geometry(run, &found, line, contrast);
+		put_geometry(run, &found, line, clear);
 		put_costs(run, &found, hit);
 	}
 	return 0;
