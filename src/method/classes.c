@@ -4,14 +4,14 @@
 #include <string.h>
 
 enum {
-	BLOCKS = 24,        /* per round of thinning */
-	FAN = 7,            /* beginnings tried at once */
-	TESTS = 48,         /* candidates tested at once */
-	CORE_MAX = 256,     /* more, and it is no class */
-	SOLID = 2,          /* times in a row */
+	BLOCKS = 24,    /* per round of thinning */
+	FAN = 7,        /* beginnings tried at once */
+	TESTS = 48,     /* candidates tested at once */
+	CORE_MAX = 256, /* more, and it is no class */
+	SOLID = 2,      /* times in a row */
 	ROUNDS = 24,
-	TURNS = 4,          /* asked at most */
-	ATTEMPTS = 5,       /* to find the machine quiet */
+	TURNS = 4,    /* asked at most */
+	ATTEMPTS = 5, /* to find the machine quiet */
 };
 
 static const double border = 0.4;
@@ -317,7 +317,8 @@ int xr_class_grow(struct xr_class *c, const uint32_t *candidate, size_t n, size_
 {
 	struct xr_arena *arena = xr_run_arena(c->evict->run);
 	struct xr_items set[TESTS];
-	uint32_t who[TESTS], *stranger = xr_arena_array(arena, uint32_t, c->n_strangers + n + 1); /* either may come to hold all */
+	uint32_t who[TESTS],
+		*stranger = xr_arena_array(arena, uint32_t, c->n_strangers + n + 1); /* either may come to hold all */
 	uint32_t *member = xr_arena_array(arena, uint32_t, c->n_members + c->n_strangers + n + 1);
 	bool yes[TESTS];
 	size_t count = 0, members_found;

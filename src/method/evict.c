@@ -44,11 +44,13 @@ static struct xr_span *spans_of(const struct xr_evict *e, const struct xr_items 
 		uint64_t base = items->item[i] * e->item;
 
 		if (e->block) {
-			span[(*n)++] = (struct xr_span){e->item + items->item[i] * e->block, e->line, (uint32_t)(e->block / e->line)};
+			span[(*n)++] = (struct xr_span){e->item + items->item[i] * e->block, e->line,
+			                                (uint32_t)(e->block / e->line)};
 			continue;
 		}
 		for (uint32_t l = 0; l < lines; l += 2) {
-			uint64_t first = xr_evict_line(e, l), second = l + 1 < lines ? xr_evict_line(e, l + 1) : first + 8;
+			uint64_t first = xr_evict_line(e, l),
+				 second = l + 1 < lines ? xr_evict_line(e, l + 1) : first + 8;
 
 			span[(*n)++] = (struct xr_span){base + first, second - first, l + 1 < lines ? 2 : 1};
 		}
@@ -136,7 +138,7 @@ int xr_evict_values(struct xr_evict *e, uint32_t x, const struct xr_items *other
 			return -1;
 		for (size_t i = 0; i < k; i++)
 			values[done + i] = reading[i].status != XR_READ_OK ? -1
-			                   : e->exact ? reading[i].cycles
+			                   : e->exact                      ? reading[i].cycles
 			                              : xr_min(reading[i].sample, (size_t)reading[i].samples);
 		done += k;
 	}

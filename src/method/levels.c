@@ -10,14 +10,14 @@
 enum {
 	FINE = 1024,
 	FINE_MAX = 128,
-	WALK_FINE = 8 << 20,  /* bytes: above, sizes double */
-	PAGES_NONE = 4096,    /* unit where there are no pages */
+	WALK_FINE = 8 << 20, /* bytes: above, sizes double */
+	PAGES_NONE = 4096,   /* unit where there are no pages */
 };
 
 static const double coarse = 1.5, fine = 1.2;
-static const double flat = 0.08;      /* steps of one level differ by at most this */
-static const double apart = 1.14;     /* levels differ by at least this factor */
-static const double apart_far = 1.5;  /* those that only a walk has seen */
+static const double flat = 0.08;     /* steps of one level differ by at most this */
+static const double apart = 1.14;    /* levels differ by at least this factor */
+static const double apart_far = 1.5; /* those that only a walk has seen */
 static const double same_as_hit = 1.2;
 
 static size_t grid(const uint32_t *order, size_t n, double factor, struct xr_items *set, struct xr_staircase *stairs)
@@ -127,8 +127,8 @@ int xr_staircase_near(const struct xr_evict *evict, double hit, struct xr_stairc
 struct step {
 	double cycles;
 	int weight;
-	bool far;         /* from a walk over all lines, whose steps are rounded */
-	size_t from;      /* number of its staircase */
+	bool far;    /* from a walk over all lines, whose steps are rounded */
+	size_t from; /* number of its staircase */
 };
 
 static int by_cycles(const void *a, const void *b)
@@ -146,7 +146,8 @@ static size_t flat_steps(const struct xr_staircase *s, size_t from, struct step 
 	for (size_t i = 0; i < s->n;) {
 		size_t end = i + 1;
 
-		while (end < s->n && fabs(s->cycles[end] - s->cycles[end - 1]) <= flat * s->cycles[end - 1] + 3 * s->noise)
+		while (end < s->n &&
+		       fabs(s->cycles[end] - s->cycles[end - 1]) <= flat * s->cycles[end - 1] + 3 * s->noise)
 			end++;
 		if (s->cycles[i] > 0 && end - i >= s->least) {
 			step[k].cycles = xr_median(&s->cycles[i], end - i);
@@ -189,7 +190,9 @@ static size_t next_group(const struct step *step, size_t i, size_t n, double noi
 {
 	size_t end = i + 1;
 
-	while (end < n && step[end].cycles <= step[end - 1].cycles * (step[end - 1].far && step[end].far ? apart_far : apart) + 3 * noise)
+	while (end < n &&
+	       step[end].cycles <=
+	               step[end - 1].cycles * (step[end - 1].far && step[end].far ? apart_far : apart) + 3 * noise)
 		end++;
 	return end;
 }
@@ -249,7 +252,8 @@ size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, s
 		next = level_of(step + i, end - i);
 		if (next.latency <= hit * same_as_hit + 2 * noise)
 			level[0].seen += next.seen;
-		else if (is_far(step + i, end - i)) /* a page can be pushed into every level but the last: that one is memory */
+		else if (is_far(step + i,
+		                end - i)) /* a page can be pushed into every level but the last: that one is memory */
 			memory = next.seen > memory.seen ? next : memory;
 		else if (next.seen >= 8 || (next.seen >= 3 && is_shared(step + i, end - i)))
 			level[k++] = next;

@@ -37,12 +37,14 @@ int xr_walk_time(const struct xr_walk *w, uint64_t bytes, double *cycles, double
 {
 	struct xr_span *all = xr_arena_array(xr_run_arena(w->run), struct xr_span, 1);
 	struct xr_effort effort = w->effort.samples ? w->effort : (struct xr_effort){.samples = 5, .samples_max = 5};
-	uint64_t memory = xr_run_info(w->run)->memory_bytes, room = buffer_for(bytes) < memory / 4 ? buffer_for(bytes) : bytes;
+	uint64_t memory = xr_run_info(w->run)->memory_bytes,
+		 room = buffer_for(bytes) < memory / 4 ? buffer_for(bytes) : bytes;
 	struct xr_spec spec;
 	struct xr_reading reading;
 
 	*all = (struct xr_span){0, w->line, (uint32_t)(bytes / w->line)};
-	spec = xr_spec_cycle((struct xr_buffer){w->buffer, room, XR_SMALL}, all, 1, xr_rng_next(xr_run_rng(w->run)) >> 16 | 1);
+	spec = xr_spec_cycle((struct xr_buffer){w->buffer, room, XR_SMALL}, all, 1,
+	                     xr_rng_next(xr_run_rng(w->run)) >> 16 | 1);
 	if (xr_run_time_with(w->run, &effort, &spec, 1, &reading) != 0)
 		return -1;
 	*cycles = -1;

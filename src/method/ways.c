@@ -119,7 +119,8 @@ static int misses_with(const struct xr_ways *w, const size_t *members, size_t n,
 {
 	struct xr_arena *arena = xr_run_arena(w->class->evict->run);
 	struct xr_places *places = xr_arena_array(arena, struct xr_places, n);
-	double *all = xr_arena_array(arena, double, DRAWS * n), *cycles = xr_arena_array(arena, double, n), column[DRAWS];
+	double *all = xr_arena_array(arena, double, DRAWS *n), *cycles = xr_arena_array(arena, double, n),
+	       column[DRAWS];
 
 	for (size_t d = 0; d < DRAWS; d++) {
 		struct walk walk = draw(w);
@@ -194,7 +195,8 @@ int xr_ways_meet(const struct xr_ways *w, size_t ways, size_t n, bool *meets)
 		if (excess(w, places, n, lines_of(w->class->evict, 1), cycles) != 0)
 			return -1;
 		for (size_t i = 0; i < n; i++)
-			votes[i] += misses_of(w, cycles[i], (double)(2 * (half + walk.n_strangers))) > fmax(one_miss, 0.3 * (double)half);
+			votes[i] += misses_of(w, cycles[i], (double)(2 * (half + walk.n_strangers))) >
+			            fmax(one_miss, 0.3 * (double)half);
 	}
 	for (size_t i = 0; i < n; i++)
 		meets[i] = votes[i] * 2 > DRAWS;

@@ -306,6 +306,9 @@ static int run(struct xr_run *run)
 	if (l1.way == 0) {
 		put_none(&l1, XR_UNSUPPORTED,
 		         "no data cache: every set of addresses within %.0f KiB takes the same time");
+		xr_fact_none(
+			xr_run_description(run), "cache.l1d.latency", XR_UNSUPPORTED,
+			"no data cache: what was timed is memory, or a cache larger than what could be walked over");
 		return 0;
 	}
 	xr_run_progress(run, 0.6, "ways");

@@ -40,7 +40,8 @@ static int find_huge(struct pages *p, double small)
 
 	if (cost_with(p, XR_HUGE, BUFFER + 2, &huge) != 0)
 		return -1;
-	fact = xr_fact_bool(d, "memory.huge_pages", huge < gone * small, huge < gone * small || huge > 0.8 * small ? 0.95 : 0.7,
+	fact = xr_fact_bool(d, "memory.huge_pages", huge < gone * small,
+	                    huge < gone * small || huge > 0.8 * small ? 0.95 : 0.7,
 	                    "cost of translation with and without");
 	xr_fact_note(fact, "translation costs %.1f cycles with huge pages, %.1f without", fmax(huge, 0), small);
 	return 0;
@@ -56,8 +57,9 @@ static int find_resizing(struct pages *p, double small)
 	for (size_t i = 0; i < ROUNDS; i++) {
 		x[i] = (double)i;
 		/* Short looks first, for it may not take long. */
-		p->translate.effort = i < ROUNDS_SHORT ? (struct xr_effort){.samples = 3, .samples_max = 3, .sample_ns = 20e3}
-		                                       : (struct xr_effort){.samples = 9, .samples_max = 9, .sample_ns = 400e3};
+		p->translate.effort = i < ROUNDS_SHORT
+		                              ? (struct xr_effort){.samples = 3, .samples_max = 3, .sample_ns = 20e3}
+		                              : (struct xr_effort){.samples = 9, .samples_max = 9, .sample_ns = 400e3};
 		if (cost_with(p, XR_ANY, BUFFER + 4, &y[i]) != 0)
 			return -1;
 		xr_run_progress(p->run, 0.3 + 0.7 * (double)i / ROUNDS, "pages that grow");
@@ -73,7 +75,8 @@ static int find_resizing(struct pages *p, double small)
 	else
 		xr_fact_note(xr_fact_bool(d, "memory.page_resizing", false, 0.8, "cost of translation over time"),
 		             "not within the half second looked at");
-	xr_fact_add_series((struct xr_fact *)(uintptr_t)xr_description_fact(d, "memory.page_resizing"), "memory.page_resizing");
+	xr_fact_add_series((struct xr_fact *)(uintptr_t)xr_description_fact(d, "memory.page_resizing"),
+	                   "memory.page_resizing");
 	return 0;
 }
 
@@ -84,14 +87,18 @@ static int run(struct xr_run *run)
 	struct pages p = {.run = run};
 	uint64_t bytes = info->memory_bytes / 8 < MEMORY ? info->memory_bytes / 8 : MEMORY;
 
-	p.translate = (struct xr_translate){.run = run, .buffer = {BUFFER, bytes, XR_SMALL}, .page = info->page_bytes,
-	                                    .line = 2 * (uint64_t)xr_run_number(run, "cache.l1d.line", 64), .orders = 3};
+	p.translate = (struct xr_translate){.run = run,
+	                                    .buffer = {BUFFER, bytes, XR_SMALL},
+	                                    .page = info->page_bytes,
+	                                    .line = 2 * (uint64_t)xr_run_number(run, "cache.l1d.line", 64),
+	                                    .orders = 3};
 	p.n = (size_t)fmax(4 * entries, PAGES_LEAST);
 	if (entries == 0 || p.n * info->page_bytes > bytes) {
 		static const char *const id[] = {"memory.huge_pages", "memory.page_resizing"};
 
 		for (int i = 0; i < 2; i++)
-			xr_fact_none(xr_run_description(run), id[i], XR_UNSUPPORTED, entries == 0 ? "no TLB was seen" : "too little memory");
+			xr_fact_none(xr_run_description(run), id[i], XR_UNSUPPORTED,
+			             entries == 0 ? "no TLB was seen" : "too little memory");
 		return 0;
 	}
 	if (cost_with(&p, XR_SMALL, BUFFER, &small) != 0)

@@ -1,4 +1,4 @@
-/* Every machine in machines/, measured: what the file says is found, and nothing is wrong and sure.
+/* Every machine in machines/, measured: what the file says is found, and at most one in a hundred is wrong and sure.
  *
  *   test_files [FILE...]   prints TAP; what is wrong or missed beside the truth
  */
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const double allowed_sure_wrong = 0.01;
 static const double wanted_right = 0.9; /* of what was looked for: the noise of these machines is part of them */
 
 struct cover {
@@ -63,7 +64,7 @@ static int try_file(const char *path)
 	struct cover cover = {.d = d};
 	xr_model_truth_ids(&machine, count_cover, &cover);
 	int all = n[RIGHT] + n[WRONG] + n[MISSED];
-	bool ok = !sure_wrong && n[RIGHT] >= wanted_right * all;
+	bool ok = sure_wrong <= allowed_sure_wrong * n[RIGHT] && n[RIGHT] >= wanted_right * all;
 	printf("%s %s: %d of %d facts right, %d wrong of which %d sure; %d of %d that could be found were looked for\n",
 	       ok ? "ok" : "not ok", path, n[RIGHT], all, n[WRONG], sure_wrong, cover.looked_for, cover.ids);
 	fflush(stdout);

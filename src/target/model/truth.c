@@ -254,12 +254,13 @@ static struct xr_truth cache_fact(const struct xr_machine *m, int index, const c
 	bool first = before(m, index, c->holds) < 0, blurred = !first && (c->hash || c->inclusion == XR_EXCLUSIVE);
 	const char *why = "sets fill unevenly, or together with those of the nearer level: there is no edge";
 	if (is(what, "capacity"))
-		return hidden_if(blurred, why, number((double)c->capacity, blurred ? 0.15 : 0, 0));
+		return hidden_if(blurred, why, number((double)c->capacity, blurred ? 0.25 : 0, 0));
 	if (is(what, "ways"))
 		return hidden_if(blurred || (sets == 1 && c->capacity > 4096) || ways > 64, why, count(ways));
 	if (is(what, "line"))
-		return only_level(m) && m->prefetch_adjacent ? unsaid
-		                                             : count(c->line_bytes); /* lines in pairs act like one */
+		return only_level(m) && m->prefetch_adjacent /* lines in pairs act like one */
+		               ? unsaid
+		               : hidden_if(blurred, why, count(c->line_bytes));
 	if (is(what, "latency"))
 		return in_cycles(m, c->latency);
 	if (is(what, "policy"))
