@@ -95,7 +95,7 @@ static int pushes_out_always(struct xr_class *c, const uint32_t *item, size_t n,
 /* The shortest beginning of the candidates that pushes x out; n + 1: none does. */
 static int last_straw(struct xr_class *c, const uint32_t *candidate, size_t n, size_t *result)
 {
-	size_t good = 0, bad = n + 1; /* does not push out, does */
+	size_t good = 0, bad = n; /* does not push out, does */
 	struct xr_items set[FAN];
 	bool yes[FAN];
 
@@ -106,7 +106,6 @@ static int last_straw(struct xr_class *c, const uint32_t *candidate, size_t n, s
 		*result = n + 1;
 		return 0;
 	}
-	bad = n;
 	while (bad - good > 1) {
 		size_t k = 0, gap = bad - good;
 

@@ -28,12 +28,12 @@
 #include <string.h>
 
 enum {
-	BUFFER = 20,             /* id; twins and packed lines follow, then dense walks */
+	BUFFER = 20, /* id; twins and packed lines follow, then dense walks */
 	PAGES_WANTED = 3072,
-	PAGES_NONE = 4096,       /* grain where there are no pages */
+	PAGES_NONE = 4096, /* grain where there are no pages */
 	STAIRS = 3,
 	LINES = 8,
-	CLASS_PAGES_MAX = 1600,  /* a level that takes more pages to fill is not sorted into classes */
+	CLASS_PAGES_MAX = 1600, /* a level that takes more pages to fill is not sorted into classes */
 	CLASSES_WANTED = 3,
 	CLASSES_TRIED = 5,
 	STRANGERS_MORE = 3,
@@ -45,23 +45,23 @@ static const double coarse_ns = 100, visits_quiet = 1.6e6, visits_noisy = 8e6;
 struct outer {
 	struct xr_run *run;
 	struct xr_evict evict;
-	uint64_t room, most;     /* bytes of the buffer; of the largest walk */
-	uint32_t *order;         /* items in random order */
+	uint64_t room, most; /* bytes of the buffer; of the largest walk */
+	uint32_t *order;     /* items in random order */
 	size_t n_items;
 	double hit;
 	size_t l1_ways, strangers;
-	uint64_t line;           /* of the first level; 64 when not known */
+	uint64_t line;                        /* of the first level; 64 when not known */
 	struct xr_level level[XR_LEVELS_MAX]; /* [0] is the first cache; the last one is memory */
 	size_t n_levels;
 	struct xr_staircase walk;
-	double noise;            /* range of what should be equal in the staircases, cycles */
+	double noise; /* range of what should be equal in the staircases, cycles */
 };
 
 /* What one class says about a level. */
 struct testimony {
 	size_t ways;
-	double pages, members;   /* looked at, found: their ratio is the number of classes */
-	bool hidden;             /* perhaps, by the first level: there was nothing to push members out of it */
+	double pages, members; /* looked at, found: their ratio is the number of classes */
+	bool hidden;           /* perhaps, by the first level: there was nothing to push members out of it */
 	bool meets[DELTAS];
 	bool has_meets;
 };
@@ -70,7 +70,7 @@ struct testimony {
 struct geometry {
 	struct testimony said[CLASSES_TRIED];
 	size_t n_said;
-	size_t ways;             /* the mode */
+	size_t ways; /* the mode */
 	size_t agree;
 	const char *trouble;
 };
@@ -107,8 +107,8 @@ static void set_up(struct outer *o, struct xr_run *run)
 	xr_evict_shape(&o->evict, item, o->line, LINES);
 	if (xr_run_number(run, "timer.resolution", 1) > coarse_ns) { /* then only means of many repetitions tell */
 		o->evict.exact = true;
-		o->evict.effort = (struct xr_effort){.samples = 5, .samples_max = 5,
-		                                     .sample_ns = 2000 * xr_run_number(run, "timer.resolution", 1)};
+		o->evict.effort = (struct xr_effort){
+			.samples = 5, .samples_max = 5, .sample_ns = 2000 * xr_run_number(run, "timer.resolution", 1)};
 	}
 	o->order = xr_arena_array(xr_run_arena(run), uint32_t, o->n_items);
 	for (uint32_t i = 0; i < o->n_items; i++)
@@ -121,12 +121,16 @@ static int find_levels(struct outer *o)
 {
 	struct xr_staircase stairs[STAIRS + 2], *near = &stairs[STAIRS], *far = near + 1;
 	struct xr_description *d = xr_run_description(o->run);
-	struct xr_walk all = {.run = o->run, .buffer = BUFFER + 3, .page = o->evict.page, .line = o->line,
+	struct xr_walk all = {.run = o->run,
+	                      .buffer = BUFFER + 3,
+	                      .page = o->evict.page,
+	                      .line = o->line,
 	                      .tlbs = xr_tlbs_known(o->run)};
 
 	for (size_t s = 0; s < STAIRS; s++) {
 		shuffle(o->order, o->n_items, xr_run_rng(o->run));
-		if (xr_staircase_climb(&o->evict, o->order[o->n_items - 1], o->order, o->n_items - 1, o->hit, &stairs[s]) != 0)
+		if (xr_staircase_climb(&o->evict, o->order[o->n_items - 1], o->order, o->n_items - 1, o->hit,
+		                       &stairs[s]) != 0)
 			return -1;
 		xr_run_progress(o->run, 0.1 * (double)(s + 1), "levels");
 	}
@@ -137,9 +141,10 @@ static int find_levels(struct outer *o)
 	o->walk = *far;
 	for (size_t s = 0; s < STAIRS; s++)
 		o->noise = fmax(o->noise, stairs[s].range);
-	xr_series_put(d, "cache.staircase", "pages visited in between", "", stairs[0].pages, "time of a line of the page", "cycles",
-	              stairs[0].cycles, stairs[0].n);
-	xr_series_put(d, "cache.walk", "pages walked over", "", far->pages, "time per access", "cycles", far->cycles, far->n);
+	xr_series_put(d, "cache.staircase", "pages visited in between", "", stairs[0].pages,
+	              "time of a line of the page", "cycles", stairs[0].cycles, stairs[0].n);
+	xr_series_put(d, "cache.walk", "pages walked over", "", far->pages, "time per access", "cycles", far->cycles,
+	              far->n);
 	return 0;
 }
 
@@ -149,7 +154,8 @@ static int refine_latency(struct outer *o, size_t level)
 {
 	enum { WALKS = 9 };
 	struct xr_arena *arena = xr_run_arena(o->run);
-	double fill = level > 1 ? o->level[level - 1].items : (double)o->strangers, room = o->level[level].items, value[WALKS];
+	double fill = level > 1 ? o->level[level - 1].items : (double)o->strangers, room = o->level[level].items,
+	       value[WALKS];
 	size_t n = (size_t)(room > 4 * fill ? sqrt(fill * room) : 2 * fill);
 	struct xr_spec spec[2 * WALKS];
 	struct xr_reading reading[2 * WALKS];
@@ -188,14 +194,16 @@ static void put_levels(struct outer *o)
 {
 	struct xr_description *d = xr_run_description(o->run);
 	double sure = o->noise < 0.05 * o->hit ? 0.97 : 0.85;
-	struct xr_fact *fact = xr_fact_count(d, "cache.levels", (long long)(o->n_levels - 1), "", sure, "staircases of pages");
+	struct xr_fact *fact =
+		xr_fact_count(d, "cache.levels", (long long)(o->n_levels - 1), "", sure, "staircases of pages");
 
 	xr_fact_add_series(fact, "cache.staircase");
 	xr_fact_add_series(fact, "cache.walk");
 	for (size_t l = 1; l + 1 < o->n_levels; l++) {
 		double latency = xr_snap_integer(o->level[l].latency, fmax(0.15, 0.02 * o->level[l].latency));
 
-		fact = xr_fact_number(d, level_id(o, l, "latency"), latency, "cycles", fmin(sure, 0.95), "staircases of pages");
+		fact = xr_fact_number(d, level_id(o, l, "latency"), latency, "cycles", fmin(sure, 0.95),
+		                      "staircases of pages");
 		xr_fact_add_series(fact, "cache.staircase");
 	}
 }
@@ -253,7 +261,9 @@ static int ask_distances(struct outer *o, const struct xr_ways *w, struct testim
 /* Adds what this class says to the geometry, when it says something. */
 static int ask_class(struct outer *o, size_t level, struct xr_class *c, struct geometry *g)
 {
-	struct xr_ways w = {.class = c, .strangers = o->strangers, .nearer = o->level[level - 1].latency,
+	struct xr_ways w = {.class = c,
+	                    .strangers = o->strangers,
+	                    .nearer = o->level[level - 1].latency,
 	                    .twin = {BUFFER + 1, o->room, XR_SMALL}};
 	struct testimony *said = &g->said[g->n_said];
 	size_t tested, found = c->n_members, want = c->n_core + c->n_core / 2 + 4;
@@ -298,7 +308,9 @@ static int find_geometry(struct outer *o, size_t level, struct geometry *g)
 	memset(g, 0, sizeof *g);
 	for (size_t t = 0; t < CLASSES_TRIED && g->agree < wanted && left > 0; t++) {
 		struct xr_evict e = o->evict;
-		struct xr_class c = {.evict = &e, .near = o->level[level].latency, .far = o->level[level + 1].latency,
+		struct xr_class c = {.evict = &e,
+		                     .near = o->level[level].latency,
+		                     .far = o->level[level + 1].latency,
 		                     .left = quiet ? visits_quiet / 2 : visits_noisy / 5};
 		size_t enough = (size_t)(o->level[level].items * 2.5) + 16;
 
@@ -377,12 +389,17 @@ static void put_line(struct outer *o, size_t level, double line, double sure)
 	struct xr_fact *fact;
 
 	if (line < (double)o->line) {
-		xr_fact_none(d, level_id(o, level, "line"), XR_UNRELIABLE, "members of a class meet at no or at every distance");
+		xr_fact_none(d, level_id(o, level, "line"), XR_UNRELIABLE,
+		             "members of a class meet at no or at every distance");
 	} else if (line == 2.0 * (double)o->line) {
-		fact = xr_fact_count(d, level_id(o, level, "line"), (long long)o->line, "bytes", 0.75, "members side by side");
-		xr_fact_note(fact, "lines come in pairs: %.0f bytes at a time, by a prefetcher or because they are one line", line);
+		fact = xr_fact_count(d, level_id(o, level, "line"), (long long)o->line, "bytes", 0.75,
+		                     "members side by side");
+		xr_fact_note(fact,
+		             "lines come in pairs: %.0f bytes at a time, by a prefetcher or because they are one line",
+		             line);
 	} else {
-		xr_fact_count(d, level_id(o, level, "line"), (long long)line, "bytes", sure, "members side by side in their pages");
+		xr_fact_count(d, level_id(o, level, "line"), (long long)line, "bytes", sure,
+		              "members side by side in their pages");
 	}
 }
 
@@ -391,8 +408,10 @@ static double count_classes(const struct outer *o, size_t level, const struct ge
                             bool *odd)
 {
 	double item = (double)o->evict.item, by_members = log2(pages / members);
-	double bytes = find_effective(o, level), by_walk = bytes > 0 ? log2(bytes / ((double)g->ways * item)) : by_members;
-	double weight = fmin(8, sqrt(members)), mean = (weight * by_members + 2 * by_walk) / (weight + 2), power = fmax(0, round(mean));
+	double bytes = find_effective(o, level),
+	       by_walk = bytes > 0 ? log2(bytes / ((double)g->ways * item)) : by_members;
+	double weight = fmin(8, sqrt(members)), mean = (weight * by_members + 2 * by_walk) / (weight + 2),
+	       power = fmax(0, round(mean));
 
 	*odd = fabs(by_members - power) > 0.5 || fabs(by_walk - power) > 0.8 || members < 6;
 	return exp2(power);
@@ -402,7 +421,10 @@ static void put_geometry(struct outer *o, size_t level, const struct geometry *g
 {
 	struct xr_description *d = xr_run_description(o->run);
 	const char *method = "classes of pages that push each other out";
-	double sure = g->agree >= 3 && g->agree * 4 >= g->n_said * 3 ? 0.97 : g->agree == 2 && g->n_said == 2 ? 0.93 : g->agree >= 2 && g->agree * 2 > g->n_said ? 0.8 : 0.5;
+	double sure = g->agree >= 3 && g->agree * 4 >= g->n_said * 3 ? 0.88
+	              : g->agree == 2 && g->n_said == 2              ? 0.85
+	              : g->agree >= 2 && g->agree * 2 > g->n_said    ? 0.8
+	                                                             : 0.5;
 	double page = (double)(o->evict.page ? o->evict.page : o->evict.item), line, way, pages, members;
 	struct xr_fact *fact[2];
 
@@ -410,13 +432,15 @@ static void put_geometry(struct outer *o, size_t level, const struct geometry *g
 	fact[0] = xr_fact_count(d, level_id(o, level, "ways"), (long long)g->ways, "", sure, method);
 	put_line(o, level, line, sure);
 	if (way > 0 && way < page) {
-		fact[1] = xr_fact_count(d, level_id(o, level, "capacity"), (long long)((double)g->ways * way), "bytes", sure, method);
+		fact[1] = xr_fact_count(d, level_id(o, level, "capacity"), (long long)((double)g->ways * way), "bytes",
+		                        sure, method);
 	} else {
 		bool odd;
 		double classes = count_classes(o, level, g, pages, members, &odd);
 
 		fact[1] = xr_fact_count(d, level_id(o, level, "capacity"),
-		                        (long long)((double)g->ways * classes * (double)o->evict.item), "bytes", odd ? 0.6 : sure, method);
+		                        (long long)((double)g->ways * classes * (double)o->evict.item), "bytes",
+		                        odd ? 0.6 : sure, method);
 		if (odd)
 			xr_fact_note(fact[1], "about %.1f classes of pages, taken for %.0f", pages / members, classes);
 	}
@@ -440,7 +464,8 @@ static double find_effective(const struct outer *o, size_t level)
 	if (o->evict.page)
 		page = (double)o->evict.page;
 	for (size_t i = 1; i < w->n; i++)
-		if (w->cycles[i] > border && (i + 1 == w->n || w->cycles[i + 1] > border) && w->cycles[i - 1] <= border) {
+		if (w->cycles[i] > border && (i + 1 == w->n || w->cycles[i + 1] > border) &&
+		    w->cycles[i - 1] <= border) {
 			double share = (border - w->cycles[i - 1]) / (w->cycles[i] - w->cycles[i - 1]);
 
 			return page * w->pages[i - 1] * pow(w->pages[i] / w->pages[i - 1], share);
@@ -460,7 +485,8 @@ static void put_effective(struct outer *o, size_t level, const char *why)
 		xr_fact_none(d, level_id(o, level, "capacity"), XR_UNRELIABLE, "%s", why);
 		return;
 	}
-	fact = xr_fact_number(d, level_id(o, level, "capacity"), bytes, "bytes", 0.7, "random walks over more and more bytes");
+	fact = xr_fact_number(d, level_id(o, level, "capacity"), bytes, "bytes", 0.7,
+	                      "random walks over more and more bytes");
 	xr_fact_note(fact, "effective: what a program gets now, beside whoever shares this cache");
 	xr_fact_add_series(fact, "cache.walk");
 }
@@ -485,8 +511,8 @@ static void put_absent(struct outer *o, size_t level)
 	static const char *const what[] = {"capacity", "ways", "line", "latency"};
 
 	for (size_t i = 0; i < sizeof what / sizeof *what; i++)
-		xr_fact_none(xr_run_description(o->run), level_id(o, level, what[i]), XR_UNSUPPORTED, "there are %zu levels",
-		             o->n_levels - 1);
+		xr_fact_none(xr_run_description(o->run), level_id(o, level, what[i]), XR_UNSUPPORTED,
+		             "there are %zu levels", o->n_levels - 1);
 }
 
 static int run(struct xr_run *run)
@@ -495,8 +521,8 @@ static int run(struct xr_run *run)
 
 	set_up(&o, run);
 	if (o.n_items < 16 || o.hit <= 0) {
-		xr_fact_none(xr_run_description(run), "cache.levels", XR_UNSUPPORTED, "only %.0f KiB of memory to walk in",
-		             (double)o.room / 1024);
+		xr_fact_none(xr_run_description(run), "cache.levels", XR_UNSUPPORTED,
+		             "only %.0f KiB of memory to walk in", (double)o.room / 1024);
 		return 0;
 	}
 	if (find_levels(&o) != 0)
@@ -514,10 +540,8 @@ static int run(struct xr_run *run)
 }
 
 static const char *const finds[] = {
-	"cache.levels",
-	"cache.l2.capacity", "cache.l2.ways", "cache.l2.line", "cache.l2.latency",
-	"cache.l3.capacity", "cache.l3.ways", "cache.l3.line", "cache.l3.latency",
-	NULL,
+	"cache.levels",      "cache.l2.capacity", "cache.l2.ways", "cache.l2.line",    "cache.l2.latency",
+	"cache.l3.capacity", "cache.l3.ways",     "cache.l3.line", "cache.l3.latency", NULL,
 };
 static const char *const needs[] = {"cache_l1d", "tlb", NULL};
 

@@ -100,7 +100,8 @@ static struct xr_staircase stairs_of(const double *cycles, size_t n, double jitt
 
 static void levels_are_the_steps_that_staircases_agree_on(void **state)
 {
-	static const double one[] = {5, 5, 5, 9, 14, 14, 14, 14, 40, 70, 70, 70, 70}, two[] = {5, 5, 5, 5, 14, 14, 14, 70, 70, 70, 70, 70, 70};
+	static const double one[] = {5, 5, 5, 9, 14, 14, 14, 14, 40, 70, 70, 70, 70},
+			    two[] = {5, 5, 5, 5, 14, 14, 14, 70, 70, 70, 70, 70, 70};
 	struct xr_rng rng = {3};
 	struct xr_level level[XR_LEVELS_MAX];
 
@@ -120,10 +121,12 @@ static void levels_are_the_steps_that_staircases_agree_on(void **state)
 
 static void a_page_between_levels_is_no_level(void **state)
 {
-	static const double torn[] = {5, 5, 5, 9.5, 9.5, 9.5, 14, 14, 14, 14}, plain[] = {5, 5, 5, 5, 14, 14, 14, 14, 14, 14};
+	static const double torn[] = {5, 5, 5, 9.5, 9.5, 9.5, 14, 14, 14, 14},
+			    plain[] = {5, 5, 5, 5, 14, 14, 14, 14, 14, 14};
 	struct xr_rng rng = {3};
 	struct xr_level level[XR_LEVELS_MAX];
-	struct xr_staircase s[3] = {stairs_of(torn, 10, 0, &rng), stairs_of(plain, 10, 0, &rng), stairs_of(plain, 10, 0, &rng)};
+	struct xr_staircase s[3] = {stairs_of(torn, 10, 0, &rng), stairs_of(plain, 10, 0, &rng),
+	                            stairs_of(plain, 10, 0, &rng)};
 
 	(void)state;
 	assert_int_equal(xr_levels_from(s, 3, 5, level), 2);
