@@ -65,7 +65,7 @@ static double unslowed(const struct xr_reading *r, double unit, bool *slowed)
 {
 	double ratio = r[MUL].ns / unit, cycle = r[MUL].ns / ceil(ratio - near_integer);
 	*slowed = false;
-	if (r[MUL].status != XR_READ_OK || r[MUL].look.calls > 0 || ratio > 12 ||
+	if (r[MUL].status != XR_READ_OK || r[MUL].look.calls > 0 || r[MUL].spread > 0.01 || ratio > 12 ||
 	    fabs(ratio - round(ratio)) <= near_integer || cycle < 0.75 * unit)
 		return unit;
 	for (enum chain x = LOAD; x <= FMUL; x++) {

@@ -445,7 +445,7 @@ static void put_second(struct tlb *t, bool there)
 		return;
 	}
 	if (t->ways[1] && t->sure[1]) {
-		fact = xr_fact_count(d, id[0], (long long)t->entries[1], "", 0.95, "compact sets of pages");
+		fact = xr_fact_count(d, id[0], (long long)t->entries[1], "", 0.88, "compact sets of pages");
 		xr_fact_add_series(fact, "tlb.data");
 		fact = xr_fact_count(d, id[1], (long long)t->ways[1], "", 0.9, "compact sets of pages");
 	} else {
@@ -465,7 +465,7 @@ static void put_second(struct tlb *t, bool there)
 		xr_fact_none(d, id[1], XR_UNRELIABLE, "pages at regular distances follow no rule");
 	}
 	xr_fact_add_series(fact, "tlb.data");
-	fact = xr_fact_number(d, id[2], xr_snap_integer(t->penalty[1], 0.15), "cycles", t->ways[1] ? 0.95 : 0.7,
+	fact = xr_fact_number(d, id[2], xr_snap_integer(t->penalty[1], 0.15), "cycles", t->ways[1] ? 0.88 : 0.7,
 	                      "pages against packed lines");
 	xr_fact_add_series(fact, "tlb.data");
 }
