@@ -18,6 +18,7 @@ static const double coarse = 1.5, fine = 1.2;
 static const double flat = 0.08;     /* steps of one level differ by at most this */
 static const double apart = 1.14;    /* levels differ by at least this factor */
 static const double apart_far = 1.5; /* those that only a walk has seen */
+static const double alone = 1.5;     /* one that a single staircase has seen, long enough */
 static const double same_as_hit = 1.2;
 
 static size_t grid(const uint32_t *order, size_t n, double factor, struct xr_items *set, struct xr_staircase *stairs)
@@ -255,7 +256,10 @@ size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, s
 		else if (is_far(step + i,
 		                end - i)) /* a page can be pushed into every level but the last: that one is memory */
 			memory = next.seen > memory.seen ? next : memory;
-		else if (next.seen >= 8 || (next.seen >= 3 && is_shared(step + i, end - i)))
+		else if (next.seen >= 3 && is_shared(step + i, end - i))
+			level[k++] = next;
+		else if (next.seen >= 8 && next.latency > alone * level[k - 1].latency &&
+		         (end == n_steps || step[end].cycles > alone * next.latency))
 			level[k++] = next;
 	}
 	/* The end of a walk that never stays the same for long is memory, too. */

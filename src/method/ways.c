@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { DRAWS = 5, LINES = 4, FAN = 9 };
+enum { DRAWS = 3, ORDERS = 3, LINES = 4, FAN = 9 };
 static const double one_miss = 0.8; /* per lap: less is noise */
 
 struct walk {
@@ -114,68 +114,109 @@ static double misses_of(const struct xr_ways *w, double cycles, double visits)
 	return (cycles - visits * (c->near - w->nearer)) / (c->far - c->near);
 }
 
-/* Misses per lap with each of these numbers of members: medians over the draws. */
-static int misses_with(const struct xr_ways *w, const size_t *members, size_t n, double *misses)
+/* Misses per lap with each of n sets of members: the least of several orders, for some orders do not suit some policies,
+ * but no order makes a set fit that does not. */
+static int misses_with(const struct xr_ways *w, const struct xr_items *set, size_t n, double *misses)
 {
-	struct xr_arena *arena = xr_run_arena(w->class->evict->run);
-	struct xr_places *places = xr_arena_array(arena, struct xr_places, n);
-	double *all = xr_arena_array(arena, double, DRAWS *n), *cycles = xr_arena_array(arena, double, n),
-	       column[DRAWS];
+	const struct xr_class *c = w->class;
+	struct xr_arena *arena = xr_run_arena(c->evict->run);
+	struct xr_places *places = xr_arena_array(arena, struct xr_places, ORDERS * n);
+	double *cycles = xr_arena_array(arena, double, ORDERS *n);
+	size_t strangers = 0;
 
-	for (size_t d = 0; d < DRAWS; d++) {
+	for (size_t k = 0; k < ORDERS * n; k++) {
 		struct walk walk = draw(w);
 
-		for (size_t i = 0; i < n; i++)
-			places[i] = lay(w, &walk, members[i], 0);
-		if (excess(w, places, n, lines_of(w->class->evict, 0), cycles) != 0)
-			return -1;
-		for (size_t i = 0; i < n; i++)
-			all[d * n + i] = misses_of(w, cycles[i], (double)(members[i] + walk.n_strangers));
+		walk.member = xr_arena_copy(arena, set[k / ORDERS].item, set[k / ORDERS].n * sizeof *walk.member);
+		shuffle(walk.member, set[k / ORDERS].n, xr_run_rng(c->evict->run));
+		strangers = walk.n_strangers;
+		places[k] = lay(w, &walk, set[k / ORDERS].n, 0);
 	}
-	for (size_t i = 0; i < n; i++) {
-		for (size_t d = 0; d < DRAWS; d++)
-			column[d] = all[d * n + i];
-		misses[i] = xr_median(column, DRAWS);
-	}
+	if (excess(w, places, ORDERS * n, lines_of(c->evict, 0), cycles) != 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		misses[i] = misses_of(w, xr_min(cycles + ORDERS * i, ORDERS), (double)(set[i].n + strangers));
 	return 0;
 }
 
-int xr_ways_count(const struct xr_ways *w, size_t most, size_t *ways)
+/* The shortest beginning of `order` that does not fit; 0: none. *always: misses that are there with any of them. */
+static int shortest_too_long(const struct xr_ways *w, const uint32_t *order, size_t most, size_t *result,
+                             double *always)
 {
-	size_t members[FAN + 1] = {0}, good = 1, bad = most + 1, k = 0;
-	double misses[FAN + 1], always;
+	struct xr_items set[FAN] = {{NULL, 0}};
+	size_t good = 1, bad = most + 1, k = 0;
+	double misses[FAN] = {0};
 
-	*ways = 0;
+	*result = 0;
 	for (size_t n = 1; n <= most && k < FAN; n = n * 2 < most || n == most ? n * 2 : most)
-		members[k++] = n;
-	if (misses_with(w, members, k, misses) != 0)
+		set[k++] = (struct xr_items){order, n};
+	if (misses_with(w, set, k, misses) != 0)
 		return -1;
 	/* Strangers may be in each other's way; that much is there with any number of members. */
-	always = misses[0];
-	for (size_t i = 1; i < k && members[i] * 2 <= w->class->n_core; i++)
-		always = misses[i];
-	for (size_t i = k; i-- > 0 && misses[i] - always >= one_miss;)
-		bad = members[i];
-	if (bad > most || bad == 1)
-		return 0;
-	for (size_t i = 0; i < k && members[i] < bad; i++)
-		good = members[i];
-	while (bad - good > 1) {
+	*always = misses[0];
+	for (size_t i = 1; i < k && set[i].n * 2 <= w->class->n_core; i++)
+		*always = misses[i];
+	for (;;) {
+		for (size_t i = k; i-- > 0 && misses[i] - *always >= one_miss;)
+			bad = set[i].n;
+		for (size_t i = 0; i < k && set[i].n < bad; i++)
+			good = set[i].n;
+		if (bad > most || bad == 1)
+			return 0;
+		if (bad - good == 1)
+			break;
 		k = 0;
 		for (size_t i = 1; i <= FAN; i++) {
 			size_t at = good + (bad - good) * i / (FAN + 1);
 
-			if (at > good && at < bad && (k == 0 || at > members[k - 1]))
-				members[k++] = at;
+			if (at > good && at < bad && (k == 0 || at > set[k - 1].n))
+				set[k++] = (struct xr_items){order, at};
 		}
-		if (misses_with(w, members, k, misses) != 0)
+		if (misses_with(w, set, k, misses) != 0)
 			return -1;
-		for (size_t i = k; i-- > 0 && misses[i] - always >= one_miss;)
-			bad = members[i];
-		for (size_t i = 0; i < k && members[i] < bad; i++)
-			good = members[i];
 	}
-	*ways = good;
+	*result = bad;
+	return 0;
+}
+
+int xr_ways_count(const struct xr_ways *w, size_t *ways, size_t *strangers)
+{
+	struct xr_arena *arena = xr_run_arena(w->class->evict->run);
+	struct walk walk = draw(w);
+	struct xr_items *set;
+	double *misses, always;
+	size_t n, needed = 0;
+
+	*ways = *strangers = 0;
+	if (shortest_too_long(w, walk.member, walk.n_members, &n, &always) != 0)
+		return -1;
+	if (n < 2)
+		return 0;
+	/* One more than fits, and perhaps some that should not be there: without one of the former, the rest does fit. */
+	set = xr_arena_array(arena, struct xr_items, n);
+	misses = xr_arena_array(arena, double, n);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t *rest = xr_arena_array(arena, uint32_t, n);
+
+		memcpy(rest, walk.member, i * sizeof *rest);
+		memcpy(rest + i, walk.member + i + 1, (n - i - 1) * sizeof *rest);
+		set[i] = (struct xr_items){rest, n - 1};
+	}
+	if (misses_with(w, set, n, misses) != 0)
+		return -1;
+	/* Who seems not to be needed is asked about again: noise adds misses, nothing takes them away. */
+	for (int again = 0; again < 2; again++)
+		for (size_t i = 0; i < n; i++) {
+			double once_more = misses[i];
+
+			if (misses[i] - always >= one_miss && misses_with(w, &set[i], 1, &once_more) != 0)
+				return -1;
+			misses[i] = fmin(misses[i], once_more);
+		}
+	for (size_t i = 0; i < n; i++)
+		needed += misses[i] - always < one_miss;
+	*ways = needed > 1 ? needed - 1 : 0;
+	*strangers = n - needed;
 	return 0;
 }
 

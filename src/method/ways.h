@@ -17,8 +17,9 @@ struct xr_ways {
 	struct xr_buffer twin;   /* buffer for twins */
 };
 
-/* *ways: the largest number of members, below `most`, that stay together; 0: could not be decided. */
-int xr_ways_count(const struct xr_ways *w, size_t most, size_t *ways);
+/* *ways: the number of members that stay together; 0: could not be decided. *strangers: how many of those looked at were
+ * no members after all. */
+int xr_ways_count(const struct xr_ways *w, size_t *ways, size_t *strangers);
 
 /* Which distances inside a page bring two sets of members together that are too many for one set and few enough for
  * two: meets[i] for distance 8 << i. Takes 1.5 times as many members as ways. */

@@ -266,16 +266,16 @@ static int ask_class(struct outer *o, size_t level, struct xr_class *c, struct g
 	                    .nearer = o->level[level - 1].latency,
 	                    .twin = {BUFFER + 1, o->room, XR_SMALL}};
 	struct testimony *said = &g->said[g->n_said];
-	size_t tested, found = c->n_members, want = c->n_core + c->n_core / 2 + 4;
+	size_t tested, found = c->n_members, want = c->n_core + c->n_core / 2 + 4, wrong;
 
 	if (xr_class_grow(c, o->order + c->straw, o->n_items - 1 - c->straw, want, &tested) != 0)
 		return -1;
 	settle_strangers(c);
 	if (c->n_members < c->n_core + 2)
 		return 0;
-	if (xr_ways_count(&w, c->n_members + 1, &said->ways) != 0)
+	if (xr_ways_count(&w, &said->ways, &wrong) != 0)
 		return -1;
-	if (said->ways == 0)
+	if (said->ways == 0 || wrong * 3 > said->ways)
 		return 0;
 	g->n_said++;
 	said->hidden = c->n_strangers < o->strangers / 2 && said->ways <= o->l1_ways * 3 / 2;
@@ -413,7 +413,7 @@ static double count_classes(const struct outer *o, size_t level, const struct ge
 	double weight = fmin(8, sqrt(members)), mean = (weight * by_members + 2 * by_walk) / (weight + 2),
 	       power = fmax(0, round(mean));
 
-	*odd = fabs(by_members - power) > 0.5 || fabs(by_walk - power) > 0.8 || members < 6;
+	*odd = fabs(by_members - power) > 0.5 || fabs(by_walk - power) > 1.5 || members < 6;
 	return exp2(power);
 }
 
@@ -455,40 +455,111 @@ static void put_geometry(struct outer *o, size_t level, const struct geometry *g
 
 /* ---- effective capacity ---------------------------------------------------------------------------------------- */
 
-/* Bytes at which a random walk takes half of what the next level takes more: read off the walk. 0: beyond it. */
+/* Of a walk over so many bytes, those that the level answered. */
+static double bytes_kept(const struct outer *o, size_t level, double bytes, double cycles)
+{
+	double near = o->level[level].latency, far = o->level[level + 1].latency;
+
+	return bytes * fmin(1, fmax(0, (far - cycles) / (far - near)));
+}
+
+/* Two estimates, one low and one high. Low: the most bytes that the level kept of any walk; where sets fill unevenly, it
+ * never keeps all. High: the largest walk of which it kept half; policies that resist large walks keep half of one of
+ * twice their size. */
 static double find_effective(const struct outer *o, size_t level)
 {
-	double border = (o->level[level].latency + o->level[level + 1].latency) / 2, page = (double)o->evict.item;
-	const struct xr_staircase *w = &o->walk;
+	double page = (double)(o->evict.page ? o->evict.page : o->evict.item), most = 0, half = 0;
 
-	if (o->evict.page)
-		page = (double)o->evict.page;
-	for (size_t i = 1; i < w->n; i++)
-		if (w->cycles[i] > border && (i + 1 == w->n || w->cycles[i + 1] > border) &&
-		    w->cycles[i - 1] <= border) {
-			double share = (border - w->cycles[i - 1]) / (w->cycles[i] - w->cycles[i - 1]);
+	for (size_t i = 0; i < o->walk.n; i++) {
+		double bytes = o->walk.pages[i] * page, kept = bytes_kept(o, level, bytes, o->walk.cycles[i]);
 
-			return page * w->pages[i - 1] * pow(w->pages[i] / w->pages[i - 1], share);
-		}
+		most = fmax(most, kept);
+		if (kept >= bytes / 2)
+			half = fmax(half, bytes * fmin(1.2, 2 * kept / bytes));
+	}
+	return sqrt(most * fmax(half, most));
+}
+
+/* Walks between those taken so far, around the one of which the level kept most. */
+static int refine_walk(struct outer *o, size_t level)
+{
+	struct xr_walk all = {.run = o->run,
+	                      .buffer = BUFFER + 3,
+	                      .page = o->evict.page,
+	                      .line = o->line,
+	                      .tlbs = xr_tlbs_known(o->run)};
+	double page = (double)(o->evict.page ? o->evict.page : o->evict.item), center = 0, most = 0;
+
+	for (size_t i = 0; i < o->walk.n; i++) {
+		double kept = bytes_kept(o, level, o->walk.pages[i] * page, o->walk.cycles[i]);
+
+		center = kept > most ? o->walk.pages[i] : center;
+		most = fmax(most, kept);
+	}
+	for (int i = -3; i <= 3 && o->walk.n < XR_STAIRS_MAX && center > 0; i++) {
+		double pages = floor(center * exp2(i / 6.0));
+
+		if (i == 0 || pages * page > (double)o->most)
+			continue;
+		o->walk.pages[o->walk.n] = pages;
+		if (xr_walk_time(&all, (uint64_t)(pages * page), &o->walk.cycles[o->walk.n], NULL) != 0)
+			return -1;
+		o->walk.n += o->walk.cycles[o->walk.n] > 0;
+	}
 	return 0;
 }
 
-static void put_effective(struct outer *o, size_t level, const char *why)
+/* The line of a level whose sets are hashed: a walk that is too large for the level, over every line or over every second
+ * one: that is half as many lines, unless two of them are one. 0: not seen. */
+static int find_far_line(struct outer *o, size_t level, double bytes, double *line)
+{
+	struct xr_walk all = {.run = o->run,
+	                      .buffer = BUFFER + 3,
+	                      .page = o->evict.page,
+	                      .line = o->line,
+	                      .tlbs = xr_tlbs_known(o->run),
+	                      .effort = {.samples = 7, .samples_max = 7}};
+	double kept[3];
+	uint64_t walked = (uint64_t)(1.5 * bytes) / 4096 * 4096;
+
+	*line = 0;
+	if (walked > o->most)
+		return 0;
+	for (int i = 0; i < 3; i++, all.line *= 2) {
+		double cycles;
+
+		if (xr_walk_time(&all, walked, &cycles, NULL) != 0)
+			return -1;
+		kept[i] = bytes_kept(o, level, 1, cycles);
+	}
+	if (kept[1] > kept[0] + 0.2)
+		*line = (double)o->line;
+	else if (kept[2] > kept[1] + 0.2)
+		*line = 2.0 * (double)o->line;
+	return 0;
+}
+
+static int put_effective(struct outer *o, size_t level, const char *why)
 {
 	struct xr_description *d = xr_run_description(o->run);
-	double bytes = find_effective(o, level);
 	struct xr_fact *fact;
+	double bytes, line;
 
+	if (refine_walk(o, level) != 0)
+		return -1;
+	bytes = find_effective(o, level);
+	if (find_far_line(o, level, bytes, &line) != 0)
+		return -1;
 	xr_fact_none(d, level_id(o, level, "ways"), XR_UNRELIABLE, "%s", why);
-	xr_fact_none(d, level_id(o, level, "line"), XR_UNRELIABLE, "%s", why);
-	if (bytes <= 0) {
-		xr_fact_none(d, level_id(o, level, "capacity"), XR_UNRELIABLE, "%s", why);
-		return;
-	}
+	if (line > 0)
+		put_line(o, level, line, 0.85);
+	else
+		xr_fact_none(d, level_id(o, level, "line"), XR_UNRELIABLE, "%s", why);
 	fact = xr_fact_number(d, level_id(o, level, "capacity"), bytes, "bytes", 0.7,
 	                      "random walks over more and more bytes");
 	xr_fact_note(fact, "effective: what a program gets now, beside whoever shares this cache");
 	xr_fact_add_series(fact, "cache.walk");
+	return 0;
 }
 
 static int find_level(struct outer *o, size_t level)
@@ -502,8 +573,7 @@ static int find_level(struct outer *o, size_t level)
 		put_geometry(o, level, &g);
 		return 0;
 	}
-	put_effective(o, level, g.trouble ? g.trouble : "pages disagree about the number of ways");
-	return 0;
+	return put_effective(o, level, g.trouble ? g.trouble : "pages disagree about the number of ways");
 }
 
 static void put_absent(struct outer *o, size_t level)

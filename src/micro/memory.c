@@ -3,7 +3,7 @@
  * Idea (papers 000 §4.6, 001 §3): a dependent random walk over far more bytes than any cache holds pays memory at every
  * step.
  *
- * Algorithm: walk over eight times the largest cache found, at least 64 MiB, and over half of that; what translation
+ * Algorithm: walk over every second line of 16 times the largest cache, at least 64 MiB, and of half that; what translation
  * costs is known from the TLBs and taken off. The share of steps that some cache still answers falls as the walk grows;
  * so what the second half of the bytes has added is added once more, as far as the cache found can explain it.
  *
@@ -58,11 +58,10 @@ static int run(struct xr_run *run)
 	                       .line = (uint64_t)xr_run_number(run, "cache.l1d.line", 64),
 	                       .effort = {.samples = 9, .samples_max = 27}};
 	double latency, largest = largest_cache(run, &latency);
-	double bytes = fmin(fmin(fmax(8 * largest, least_bytes), most_bytes), (double)info->memory_bytes / 4);
+	double bytes = fmin(fmin(fmax(16 * largest, least_bytes), most_bytes), (double)info->memory_bytes / 4);
 	double half, full, cycle_ns, grown;
 
-	if (largest == 0)
-		walk.line = LINE_LEAST;
+	walk.line = largest == 0 ? LINE_LEAST : 2 * walk.line; /* every second one: who fetches pairs must not help */
 	if (xr_walk_time(&walk, (uint64_t)(bytes / 2), &half, NULL) != 0)
 		return -1;
 	xr_run_progress(run, 0.3, "memory");
