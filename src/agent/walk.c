@@ -68,6 +68,7 @@ enum {
 	LIST_LEAST = 32768,   /* visits before an order comes again: more than any predictor of jumps remembers */
 	STRAIGHT_LEAST = 256, /* the same for pieces, only to make calls of run() rare */
 	LAPS = 4,             /* permutations in a list at least */
+	DATA_STEP = 32,       /* bytes: no line of today is shorter */
 };
 
 static const uint64_t region_most = UINT64_C(1) << 30;
@@ -91,11 +92,14 @@ struct xr_agent_walk {
 	const struct region *region;
 	uint32_t *list; /* offsets to visit, one after the other; room for one more at the end */
 	size_t length, at;
-	size_t blocks; /* different ones */
+	size_t blocks;     /* different ones */
+	size_t data_bytes; /* read after each lap */
 };
 
 static struct region regions[REGIONS_MAX];
 static int n_regions;
+static unsigned char *data; /* that all walks with data read */
+static size_t data_room;
 
 /* ---- the code that is copied --------------------------------------------------------------------------------- */
 
@@ -402,6 +406,23 @@ static struct xr_agent_walk *make(enum walk_kind kind, unsigned id, uint64_t byt
 	return walk;
 }
 
+/* One buffer serves all: only that it is read matters. */
+static int keep_data(struct xr_agent_walk *walk, uint64_t bytes, char *error, size_t error_size)
+{
+	if (bytes > data_room) {
+		unsigned char *grown = bytes <= region_most ? realloc(data, (size_t)bytes) : NULL;
+		if (!grown) {
+			snprintf(error, error_size, "no memory for %" PRIu64 " bytes of data", bytes);
+			return -1;
+		}
+		memset(grown, 1, (size_t)bytes); /* pages of its own, not the one page of zeros */
+		data = grown;
+		data_room = (size_t)bytes;
+	}
+	walk->data_bytes = (size_t)bytes;
+	return 0;
+}
+
 struct xr_agent_walk *xr_walk_make(char **words, int n_words, char *error, size_t error_size)
 {
 	static const char *const kinds[] = {"jumps", "pattern", "straight"};
@@ -415,6 +436,11 @@ struct xr_agent_walk *xr_walk_make(char **words, int n_words, char *error, size_
 	for (int i = 0; !bad && i < 4; i++)
 		bad = parse_number(words[1 + i], &head[i]) != 0;
 	size_t n_spans = bad ? 0 : (size_t)head[3];
+	uint64_t data_bytes = 0;
+	if (!bad && n_words > 7 && strcmp(words[n_words - 2], "data") == 0) {
+		bad = parse_number(words[n_words - 1], &data_bytes) != 0;
+		n_words -= 2;
+	}
 	if (bad || n_spans > (size_t)n_words || n_words != 5 + 3 * (int)n_spans) {
 		snprintf(error, error_size, "walk: words not understood");
 		return NULL;
@@ -431,7 +457,18 @@ struct xr_agent_walk *xr_walk_make(char **words, int n_words, char *error, size_
 		walk = make((enum walk_kind)kind, (unsigned)head[0], head[1], head[2], span, n_spans, error,
 		            error_size);
 	free(span);
+	if (walk && data_bytes && keep_data(walk, data_bytes, error, error_size) != 0) {
+		xr_walk_free(walk);
+		walk = NULL;
+	}
 	return walk;
+}
+
+static void read_data(size_t bytes)
+{
+	const volatile unsigned char *at = data;
+	for (size_t i = 0; i < bytes; i += DATA_STEP)
+		(void)at[i];
 }
 
 double xr_walk_run(struct xr_agent_walk *walk, unsigned long reps)
@@ -442,7 +479,7 @@ double xr_walk_run(struct xr_agent_walk *walk, unsigned long reps)
 	unsigned long done = 0;
 
 	while (done < visits) {
-		size_t left = walk->length - walk->at;
+		size_t left = walk->data_bytes ? walk->blocks - walk->at % walk->blocks : walk->length - walk->at;
 		size_t part = visits - done < left ? visits - done : left;
 		uint32_t *last = walk->list + walk->at + part;
 		uint32_t kept = *last;
@@ -452,6 +489,8 @@ double xr_walk_run(struct xr_agent_walk *walk, unsigned long reps)
 		*last = kept;
 		done += part;
 		walk->at = (walk->at + part) % walk->length;
+		if (walk->data_bytes && part == left)
+			read_data(walk->data_bytes);
 	}
 	return (double)done * (double)per_visit;
 }

@@ -10,6 +10,7 @@ enum {
 	LAPS = 4, /* of a sample, at least */
 	REGION_LEAST = 16384,
 	STATEMENT_BYTES = 4,       /* of straight-line code, about: only the size of the whole matters */
+	DATA_PER_VISIT = 128,      /* bytes read in the time of a visit, about */
 	STATEMENTS_PER_VISIT = 64, /* in the time of a visit, about */
 	SENTINEL_BLOCKS = 64,
 	SENTINEL_SPACING = 64,
@@ -90,6 +91,14 @@ size_t xr_walks_add(struct xr_walks *walks, enum xr_walk_kind kind, const uint64
 	p->walk.span = spans_of(xr_run_arena(walks->bench->run), address, n, &p->walk.n_spans);
 	p->blocks = n;
 	return walks->n - 1;
+}
+
+size_t xr_walks_add_with_data(struct xr_walks *walks, const uint64_t *address, size_t n, uint64_t data_bytes)
+{
+	size_t at = xr_walks_add(walks, XR_JUMPS, address, n);
+	walks->point[at].walk.data_bytes = data_bytes;
+	walks->point[at].blocks += (size_t)data_bytes / DATA_PER_VISIT;
+	return at;
 }
 
 size_t xr_walks_add_straight(struct xr_walks *walks, uint64_t bytes)

@@ -45,6 +45,9 @@ void xr_walks_init(struct xr_walks *walks, struct xr_walk_bench *bench);
 /* Adds a walk over blocks at these addresses; returns its index. Several may be the same: it is visited as often. */
 size_t xr_walks_add(struct xr_walks *walks, enum xr_walk_kind kind, const uint64_t *address, size_t n);
 
+/* The same, with so many bytes of data read after each lap; the time of reading counts. */
+size_t xr_walks_add_with_data(struct xr_walks *walks, const uint64_t *address, size_t n, uint64_t data_bytes);
+
 /* Adds straight-line code of so many bytes; its reading is per statement. */
 size_t xr_walks_add_straight(struct xr_walks *walks, uint64_t bytes);
 

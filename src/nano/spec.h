@@ -134,6 +134,7 @@ struct xr_walk_spec {
 	const struct xr_span *span;
 	size_t n_spans;
 	uint64_t seed;
+	uint64_t data_bytes;  /* after each lap over the blocks so many bytes of data are read, in order; part of the time */
 };
 
 /* ---- teams of threads --------------------------------------------------------------------------------------- */

@@ -93,6 +93,27 @@ static void a_run_goes_on_where_the_last_one_ended(void **state)
 	xr_walk_free(walk);
 }
 
+/* Laps end where they would without data, wherever runs begin and end. */
+static void data_are_read_between_laps(void **state)
+{
+	(void)state;
+	struct xr_agent_walk *walk = must_make("jumps 1 1048576 3 1 0 64 10 data 100000");
+	struct xr_agent_walk *more = must_make("jumps 1 1048576 3 1 0 64 10 data 300000");
+	assert_int_equal(walk->blocks, 10);
+	assert_int_equal(walk->data_bytes, 100000);
+	assert_int_equal(data_room, 300000);
+	assert_int_equal(data[299999], 1);
+	assert_true(xr_walk_run(walk, 7) == 7.0);
+	assert_int_equal(walk->at, 7);
+	assert_true(xr_walk_run(walk, 25) == 25.0);
+	assert_int_equal(walk->at, 32);
+	assert_true(xr_walk_run(walk, walk->length) == (double)walk->length);
+	assert_int_equal(walk->at, 32);
+	assert_true(xr_walk_run(more, 30) == 30.0);
+	xr_walk_free(walk);
+	xr_walk_free(more);
+}
+
 static void straight_code_has_the_size_asked_for(void **state)
 {
 	(void)state;
@@ -142,6 +163,12 @@ static void what_is_not_legal_is_refused(void **state)
 		"straight 1 65536 1 1 0 4 100000",
 		"straight 1 65536 1 2 0 4 10 0 4 10",
 		"jumps 1 65536 1 1 0 64 4294967296",
+		"jumps 1 65536 1 1 0 64 4 data",
+		"jumps 1 65536 1 1 0 64 4 data x",
+		"jumps 1 65536 1 1 0 64 4 data -1",
+		"jumps 1 65536 1 1 0 64 4 data 99999999999999",
+		"jumps 1 65536 1 1 0 64 4 date 64",
+		"jumps 1 65536 1 1 0 64 data 64",
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		char error[200] = "";
@@ -158,6 +185,7 @@ int main(void)
 		cmocka_unit_test(every_lap_visits_every_block_once),
 		cmocka_unit_test(jumps_are_fresh_and_patterns_are_not),
 		cmocka_unit_test(a_run_goes_on_where_the_last_one_ended),
+		cmocka_unit_test(data_are_read_between_laps),
 		cmocka_unit_test(straight_code_has_the_size_asked_for),
 		cmocka_unit_test(executable_pages_are_not_writable),
 		cmocka_unit_test(what_is_not_legal_is_refused),

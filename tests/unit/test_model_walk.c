@@ -36,15 +36,22 @@ static void near(double got, double want, double off)
 		fail_msg("%g, not %g", got, want);
 }
 
-static double walk(struct xr_target *t, enum xr_walk_kind kind, uint64_t stride, uint32_t count)
+static double walk_with_data(struct xr_target *t, enum xr_walk_kind kind, uint64_t stride, uint32_t count,
+                             uint64_t data_bytes)
 {
 	struct xr_span span = {0, stride, count};
 	struct xr_spec spec = {.kind = XR_WALK};
 	spec.walk = (struct xr_walk_spec){
 		.kind = kind, .region = 1, .bytes = 8 << 20, .span = &span, .n_spans = 1, .seed = 5};
+	spec.walk.data_bytes = data_bytes;
 	struct xr_reading r = time_one(t, &spec);
 	assert_int_equal(r.status, XR_READ_OK);
 	return r.cycles;
+}
+
+static double walk(struct xr_target *t, enum xr_walk_kind kind, uint64_t stride, uint32_t count)
+{
+	return walk_with_data(t, kind, stride, count, 0);
 }
 
 static void jumps_cost_the_misprediction_and_the_level(void **state)
@@ -70,6 +77,25 @@ static void code_pages_have_their_own_tlb(void **state)
 	struct xr_target *t = xr_model_open_machine(&m, 2);
 	near(walk(t, XR_PATTERN, 4096 + 32, 32), 1, 0.05);
 	near(walk(t, XR_PATTERN, 4096 + 32, 128), 21, 0.05);
+	xr_target_free(t);
+}
+
+static void data_are_read_after_each_lap(void **state)
+{
+	(void)state;
+	struct xr_machine m = machine_of("machines/p6.ini");
+	m.n_tlbs = 0;
+	struct xr_target *t = xr_model_open_machine(&m, 2);
+	/* 256 lines of code, 512 of data: two hits of 3 cycles for each visit; 8K and 16K fit their own caches */
+	near(walk_with_data(t, XR_JUMPS, 32, 256, 16384), 16 + 1 + 2 * 3, 0.01);
+	xr_target_free(t);
+	m.cache[0].holds = XR_HOLDS_BOTH;
+	m.cache[1] = m.cache[2];
+	m.n_caches = 2;
+	t = xr_model_open_machine(&m, 2);
+	near(walk(t, XR_JUMPS, 32, 256), 16 + 3, 0.01);
+	/* 768 lines in 512 places: with lru data throw out all that code left, and code some of the data */
+	assert_true(walk_with_data(t, XR_JUMPS, 32, 256, 16384) > 16 + 12 + 2 * 6);
 	xr_target_free(t);
 }
 
@@ -198,6 +224,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(jumps_cost_the_misprediction_and_the_level),
+		cmocka_unit_test(data_are_read_after_each_lap),
 		cmocka_unit_test(code_pages_have_their_own_tlb),
 		cmocka_unit_test(siblings_share_the_units_that_the_file_lists),
 		cmocka_unit_test(siblings_share_the_first_cache),

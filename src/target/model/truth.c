@@ -195,7 +195,8 @@ static struct xr_truth units_truth(const struct xr_machine *m, const struct word
 
 /* ---- caches and TLBs ---- */
 
-/* The index of the cache that an id's word means, or -1: l1d, l1i, then l2 … along the data path. */
+/* The index of the cache that an id's word means, or -1: l1d, then l2 … along the data path; l1i is what code goes through
+ * first, be it for data as well. */
 static int cache_index(const struct xr_machine *m, const char *name)
 {
 	int level = name[0] == 'l' ? atoi(name + 1) : 0, seen = 0;
@@ -204,7 +205,7 @@ static int cache_index(const struct xr_machine *m, const char *name)
 		return -1;
 	for (int i = 0; i < m->n_caches; i++)
 		if (m->cache[i].holds & (code ? XR_HOLDS_CODE : XR_HOLDS_DATA) && ++seen == level)
-			return code && m->cache[i].holds == XR_HOLDS_BOTH ? -1 : i;
+			return i;
 	return -1;
 }
 

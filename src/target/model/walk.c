@@ -16,7 +16,8 @@ enum {
 	COUNT_VISITS = 4096,
 	STATEMENT_BYTES = 4,
 	BLOCK_BYTES = 16,
-	IRQ_LINES = 64
+	IRQ_LINES = 64,
+	DATA_BUFFER = 1 << 30 /* id */
 };
 
 static double visit_cycles(const struct xr_model *model, const struct xr_met *met, enum xr_walk_kind kind)
@@ -32,14 +33,20 @@ static double visit_cycles(const struct xr_model *model, const struct xr_met *me
 	}
 }
 
+/* Data read after each lap. */
+struct reads {
+	struct xr_mem_buffer *buffer;
+	uint64_t bytes, step;
+};
+
 struct walked {
 	double cycles, visits;
 	struct xr_tally tally; /* misses */
 };
 
 /* Adds `visits` visits; jumps take a new order every lap. */
-static void run(struct xr_model *model, struct xr_mem *mem, struct xr_trip *trip, enum xr_walk_kind kind, size_t visits,
-                struct walked *sum)
+static void run(struct xr_model *model, struct xr_mem *mem, struct xr_trip *trip, const struct reads *reads,
+                enum xr_walk_kind kind, size_t visits, struct walked *sum)
 {
 	for (size_t i = 0; i < visits; i++) {
 		if (trip->at == 0 && kind == XR_JUMPS)
@@ -53,6 +60,11 @@ static void run(struct xr_model *model, struct xr_mem *mem, struct xr_trip *trip
 		for (int k = 0; k < met.tlb_level; k++)
 			sum->tally.tlb_miss[k]++;
 		trip->at = trip->at + 1 == trip->n ? 0 : trip->at + 1;
+		for (uint64_t at = 0; trip->at == 0 && at < reads->bytes; at += reads->step) {
+			met = xr_mem_access(mem, 0, reads->buffer, at, XR_USE_READ);
+			sum->cycles += met.latency + met.tlb;
+			sum->tally.disturbed += met.level > 0 || met.tlb_level > 0;
+		}
 	}
 	sum->visits += (double)visits;
 }
@@ -62,19 +74,19 @@ static size_t laps(size_t n, size_t at_least, size_t visits)
 	return n * at_least > visits ? n * at_least : (visits + n - 1) / n * n;
 }
 
-static void settle(struct xr_model *model, struct xr_mem *mem, struct xr_trip *trip, struct xr_job *job,
-                   struct xr_events *events)
+static void settle(struct xr_model *model, struct xr_mem *mem, struct xr_trip *trip, const struct reads *reads,
+                   struct xr_job *job, struct xr_events *events)
 {
 	enum xr_walk_kind kind = job->spec->walk.kind;
 	struct walked counted = {0}, after = {0};
 	for (int lap = 0; lap < 2; lap++) { /* the second lap has everything at home, or more have to be walked */
 		counted = (struct walked){0};
-		run(model, mem, trip, kind, trip->n, &counted);
+		run(model, mem, trip, reads, kind, trip->n, &counted);
 	}
 	if (counted.tally.disturbed > 0) {
-		run(model, mem, trip, kind, laps(trip->n, 1, WARM_VISITS), &counted);
+		run(model, mem, trip, reads, kind, laps(trip->n, 1, WARM_VISITS), &counted);
 		counted = (struct walked){0};
-		run(model, mem, trip, kind, laps(trip->n, 1, COUNT_VISITS), &counted);
+		run(model, mem, trip, reads, kind, laps(trip->n, 1, COUNT_VISITS), &counted);
 	}
 	job->one.cycles = counted.cycles / counted.visits;
 	xr_trip_events(&counted.tally, job->one.cycles, &model->machine, events);
@@ -83,7 +95,7 @@ static void settle(struct xr_model *model, struct xr_mem *mem, struct xr_trip *t
 	if (!(model->machine.interrupts_hz > 0))
 		return;
 	xr_mem_interrupt(mem, 0, IRQ_LINES);
-	run(model, mem, trip, kind, lap, &after);
+	run(model, mem, trip, reads, kind, lap, &after);
 	job->one.refill_cycles = fmax(0, after.cycles / after.visits - job->one.cycles) * (double)lap;
 }
 
@@ -138,7 +150,14 @@ void xr_model_prepare_walk(struct xr_model *model, struct xr_job *job, struct xr
 	struct xr_machine small = xr_machine_scaled(&model->machine, by);
 	struct xr_mem *mem = by > 1 ? xr_mem_new(&small, xr_rng_next(&model->rng)) : model->mem;
 	xr_trip_init(&trip, by > 1 ? xr_mem_buffer(mem, &region, true) : buffer, &places, 1, by);
-	settle(model, mem, &trip, job, &out->events);
+	struct xr_buffer data = {DATA_BUFFER, walk->data_bytes / by, XR_SMALL};
+	struct reads reads = {.bytes = data.bytes, .step = xr_mem_first_line(mem, XR_USE_READ)};
+	if (reads.bytes)
+		reads.buffer = xr_mem_buffer(mem, &data, false);
+	if (reads.bytes && !reads.buffer)
+		xr_model_refuse(model, out, XR_READ_FAILED, "no memory for the data");
+	else
+		settle(model, mem, &trip, &reads, job, &out->events);
 	xr_trip_release(&trip);
 	if (by > 1)
 		xr_mem_free(mem);
