@@ -38,7 +38,7 @@ static uint64_t rng_next(uint64_t *state)
 }
 
 /* High word of the 64 x 64 bit product, without 128-bit integers: n < 2^32 here. */
-static uint64_t rng_below(uint64_t *state, uint64_t n)
+uint64_t xr_random_below(uint64_t *state, uint64_t n)
 {
 	uint64_t r = rng_next(state);
 
@@ -50,7 +50,7 @@ void xr_shuffle32(uint32_t *x, size_t n, uint64_t seed)
 	uint64_t state = seed;
 
 	for (size_t i = n; i > 1; i--) {
-		size_t j = (size_t)rng_below(&state, i);
+		size_t j = (size_t)xr_random_below(&state, i);
 		uint32_t swap = x[i - 1];
 
 		x[i - 1] = x[j];

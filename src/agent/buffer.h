@@ -13,11 +13,11 @@ struct xr_agent_buffer {
 	unsigned long long bytes;
 	enum xr_buffer_backing backing;
 	unsigned char *base;
-	void *map;           /* what to give back */
+	void *map; /* what to give back */
 	size_t map_bytes;
-	const void *owner;   /* whose links are in there; NULL: nobody's */
+	const void *owner; /* whose links are in there; NULL: nobody's */
 	unsigned users;
-	unsigned long used;  /* when last made use of */
+	unsigned long used; /* when last made use of */
 };
 
 /* What buffers may take altogether; 0: no limit. */
@@ -31,5 +31,6 @@ void xr_buffer_release(void);                       /* gives back all that nobod
 
 /* Fisher-Yates with splitmix64, the same as everywhere in X-Ray; n < 2^32. */
 void xr_shuffle32(uint32_t *x, size_t n, uint64_t seed);
+uint64_t xr_random_below(uint64_t *state, uint64_t n); /* the generator behind it: in [0, n) */
 
 #endif

@@ -23,6 +23,8 @@ enum {
 	LINE_MIN = 16, /* no line is smaller: words of the same 16 bytes are equivalent */
 	PHASES_MAX = 6,
 	CURSORS_MAX = 64,
+	PICKS = 32,        /* of each place, before walks over few */
+	PICKS_UP_TO = 256, /* places */
 };
 
 struct phase {
@@ -481,16 +483,30 @@ static double run_script(struct xr_agent_chain *c, unsigned long reps, double *t
 	return accesses;
 }
 
+/* Places of a ring at random, for a while. Going round in one order, a tree of bits that stands for the age of lines may
+ * leave a stranger in its set for ever while our own lines push each other out, most of all where the number of ways is
+ * no power of two; in changing orders he goes sooner or later. */
+static void drive_strangers_out(const struct xr_agent_chain *c, const struct phase *p)
+{
+	uint64_t state = p->n;
+
+	for (size_t i = 0; i < (size_t)PICKS * p->n; i++)
+		sink = *(volatile uintptr_t *)address(c, p->unit[xr_random_below(&state, p->n)]);
+}
+
 /* Warm-up: a lap over what may be a big set, several over a small one, so that caches, TLBs and their replacement state
  * are as they will be for ever after. */
 static void warm_up(struct xr_agent_chain *c)
 {
 	const struct phase *p = &c->phase[0];
 
-	if (xr_chain_is_script(c))
+	if (xr_chain_is_script(c)) {
 		run_script(c, 1, NULL);
-	else
-		run_endless(c, p->n < 4096 ? 4096 + p->n : p->n);
+		return;
+	}
+	if (p->access == READ && p->n > 1 && p->n <= PICKS_UP_TO)
+		drive_strangers_out(c, p);
+	run_endless(c, p->n < 4096 ? 4096 + p->n : p->n);
 }
 
 void xr_chain_ready(struct xr_agent_chain *chain)

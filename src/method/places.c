@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORD = 8, LINE_MAX = 256 };
+enum { WORD = 8, LINE_MAX = 256, SEEDS = 12, FEW = 96 };
 
 struct xr_places xr_places_new(struct xr_arena *arena, size_t room)
 {
@@ -130,6 +130,60 @@ struct xr_span *xr_places_spans(struct xr_arena *arena, const struct xr_places *
 		i += length;
 	}
 	return span;
+}
+
+/* How often an order of visits goes on by the distance it came, round the cycle. */
+static size_t even_steps(const uint64_t *at, size_t n)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++)
+		k += at[(i + 1) % n] - at[i] == at[(i + 2) % n] - at[(i + 1) % n];
+	return k;
+}
+
+uint64_t xr_places_seed(struct xr_arena *arena, const struct xr_places *places, struct xr_rng *rng)
+{
+	uint64_t seed = 0;
+	size_t least = SIZE_MAX;
+	struct xr_places order = xr_places_new(arena, places->n < FEW ? places->n : 0);
+
+	for (int i = 0; i < SEEDS && least > 0; i++) {
+		struct xr_rng drawn = {xr_rng_next(rng) >> 16 | 1};
+		uint64_t now = drawn.state;
+		size_t k;
+
+		if (places->n < 4 || places->n >= FEW)
+			return now;
+		order.n = places->n;
+		memcpy(order.at, places->at, places->n * sizeof *order.at);
+		xr_places_shuffle(&order, &drawn);
+		k = even_steps(order.at, order.n);
+		if (k < least) {
+			least = k;
+			seed = now;
+		}
+	}
+	return seed;
+}
+
+struct xr_places xr_places_moved(struct xr_arena *arena, const struct xr_places *places, uint64_t by)
+{
+	struct xr_places moved = xr_places_new(arena, places->n);
+
+	for (size_t i = 0; i < places->n; i++)
+		xr_places_add(&moved, places->at[i] + by);
+	return moved;
+}
+
+uint64_t xr_places_end(const struct xr_places *places)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < places->n; i++)
+		if (places->at[i] + WORD > end)
+			end = places->at[i] + WORD;
+	return end;
 }
 
 struct xr_spec xr_places_cycle(struct xr_arena *arena, const struct xr_places *places, struct xr_buffer buffer,

@@ -88,7 +88,7 @@ static int length_for(struct tlb *t, struct family *f, size_t limit, size_t *n)
 	if (limit > fits)
 		limit = fits;
 	*n = limit + 1;
-	return limit < 2 ? 0 : xr_first_not_compact(&t->compact, make_pages, f, 2, limit, n);
+	return limit < 2 ? 0 : xr_first_not_compact(&t->compact, make_pages, f, 2, limit, NULL, n);
 }
 
 /* Follows n(s) from this stride to where it stays; *n gets 0 when it does not within the buffer. */

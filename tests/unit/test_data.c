@@ -1,4 +1,5 @@
 /* Patterns of addresses and levels from staircases: what the engines of the data side rest on. */
+#include "method/compact.h"
 #include "method/levels.h"
 #include "method/places.h"
 
@@ -87,6 +88,70 @@ static void spans_keep_places_and_order(void **state)
 	xr_arena_release(&arena);
 }
 
+/* Of few places, half of all orders go on by the distance they came somewhere. */
+static void seeds_avoid_even_steps(void **state)
+{
+	struct xr_arena arena = {0};
+	struct xr_rng rng = {11};
+
+	(void)state;
+	for (size_t n = 4; n <= 32; n++) {
+		struct xr_places p = xr_places_stride(&arena, 0, 1024, n);
+		int even = 0;
+
+		for (int i = 0; i < 20; i++) {
+			struct xr_rng order = {xr_places_seed(&arena, &p, &rng)};
+			struct xr_places q = xr_places_moved(&arena, &p, 0);
+
+			assert_true(order.state != 0);
+			xr_places_shuffle(&q, &order);
+			for (size_t k = 0; k < n; k++)
+				even += q.at[(k + 1) % n] - q.at[k] == q.at[(k + 2) % n] - q.at[(k + 1) % n];
+		}
+		assert_in_range(even, 0, 4);
+	}
+	xr_arena_release(&arena);
+}
+
+static void moved_places_keep_their_distances(void **state)
+{
+	struct xr_arena arena = {0};
+	struct xr_places p = xr_places_stride(&arena, 64, 4096, 5), q = xr_places_moved(&arena, &p, 768);
+
+	(void)state;
+	assert_int_equal(xr_places_end(&p), 64 + 4 * 4096 + 8);
+	assert_int_equal(xr_places_end(&q), xr_places_end(&p) + 768);
+	for (size_t i = 0; i < 5; i++)
+		assert_int_equal(q.at[i], p.at[i] + 768);
+	p.n = 0;
+	assert_int_equal(xr_places_end(&p), 0);
+	xr_arena_release(&arena);
+}
+
+static void split_follows_all_votes_together(void **state)
+{
+	static const struct xr_compact_answer clear[] = {{.llr = -5}, {.llr = -5}, {.llr = 5}, {.llr = 5}, {.llr = 5}},
+					      odd_one[] = {{.llr = -5},
+	                                                   {.llr = 1},
+	                                                   {.llr = -5},
+	                                                   {.llr = 5},
+	                                                   {.llr = 5}},
+					      none[] = {{.llr = -5}, {.llr = -5}}, all[] = {{.llr = 5}, {.llr = 5}},
+					      open[] = {{.llr = -5}, {.llr = 0.1}, {.llr = 5}};
+	double sure;
+
+	(void)state;
+	assert_int_equal(xr_compact_split(clear, 5, &sure), 2);
+	assert_true(sure > 0.99);
+	assert_int_equal(xr_compact_split(odd_one, 5, &sure), 3);
+	assert_true(sure > 0.9);
+	assert_int_equal(xr_compact_split(none, 2, &sure), 2);
+	assert_int_equal(xr_compact_split(all, 2, &sure), 0);
+	assert_true(sure > 0.99);
+	assert_int_equal(xr_compact_split(open, 3, &sure), 1);
+	assert_true(sure < 0.6);
+}
+
 static struct xr_staircase stairs_of(const double *cycles, size_t n, double jitter, struct xr_rng *rng)
 {
 	struct xr_staircase s = {.n = n, .least = 2, .noise = jitter};
@@ -151,6 +216,9 @@ int main(void)
 		cmocka_unit_test(twin_without_pages_is_one_run_of_words),
 		cmocka_unit_test(rotated_lines_use_all_sets_evenly),
 		cmocka_unit_test(spans_keep_places_and_order),
+		cmocka_unit_test(seeds_avoid_even_steps),
+		cmocka_unit_test(moved_places_keep_their_distances),
+		cmocka_unit_test(split_follows_all_votes_together),
 		cmocka_unit_test(levels_are_the_steps_that_staircases_agree_on),
 		cmocka_unit_test(a_page_between_levels_is_no_level),
 		cmocka_unit_test(flat_memory_is_one_level),

@@ -233,6 +233,22 @@ static void counters_count_misses_where_there_are_counters(void **state)
 	xr_target_free(t);
 }
 
+/* Twelve lines in twelve ways of a tree of bits for sixteen: in one order for ever, strangers would stay. */
+static void strangers_do_not_stay(void **state)
+{
+	(void)state;
+	struct xr_machine m = machine_of("machines/p6.ini");
+	m.n_tlbs = 0;
+	m.cache[0].ways = 12;
+	m.cache[0].capacity = 12 * 4096;
+	m.cache[0].policy = XR_PLRU;
+	struct xr_target *t = xr_model_open_machine(&m, 4);
+	cycle(t, XR_SMALL, 64, 4096); /* strangers in every way */
+	near(cycle(t, XR_SMALL, 4096, 12), 3, 0.01);
+	assert_true(cycle(t, XR_SMALL, 4096, 13) > 4);
+	xr_target_free(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +262,7 @@ int main(void)
 		cmocka_unit_test(no_cache_at_all_is_a_machine_too),
 		cmocka_unit_test(addresses_outside_the_buffer_are_refused),
 		cmocka_unit_test(counters_count_misses_where_there_are_counters),
+		cmocka_unit_test(strangers_do_not_stay),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 
 enum {
+	PICKS = 32, /* of each place, before walks over few */
+	PICKS_UP_TO = 256,
 	COUNT_STEPS = 4096,
 	RANDOM_STEPS = 12000, /* where replacement is random, averages need more */
 };
@@ -143,6 +145,19 @@ static size_t whole_laps(size_t lap, size_t at_least, size_t steps)
 	return lap * at_least > steps ? lap * at_least : (steps + lap - 1) / lap * lap;
 }
 
+/* Places at random for a while, as the agent does before a walk over few of them (src/agent/chain.c says why), or until
+ * all of them stay. */
+static void drive_strangers_out(struct xr_trip *trip, struct xr_mem *mem, int core)
+{
+	struct xr_rng rng = {trip->n};
+	size_t undisturbed = 0;
+	for (size_t i = 0; i < PICKS * trip->n && undisturbed < 3 * trip->n; i++) {
+		struct xr_met met =
+			xr_mem_access(mem, core, trip->buffer, trip->offset[xr_rng_below(&rng, trip->n)], trip->use);
+		undisturbed = met.level > 0 || met.tlb_level > 0 ? 0 : undisturbed + 1;
+	}
+}
+
 void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machine *machine, int core,
                     struct xr_tally *tally)
 {
@@ -157,6 +172,8 @@ void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_ma
 		xr_trip_run(trip, mem, machine, core, lap, tally);
 		if (i && !(tally->disturbed > 0)) /* nothing changes any more */
 			return;
+		if (i == 1 && trip->n > 1 && trip->n <= PICKS_UP_TO && trip->dependent && trip->cursors == 1)
+			drive_strangers_out(trip, mem, core);
 		same = tally->latency + tally->flow == before ? same + 1 : 0;
 		before = tally->latency + tally->flow;
 		if ((same >= enough && !random) || (!small && i + 1 == most))
