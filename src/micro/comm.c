@@ -8,20 +8,21 @@
  * line the distance of the cores. The groups found with large blocks are refined with smaller ones.
  *
  * Algorithm: start with one group of all CPUs. For each block size, from beyond the last cache down to below the first,
- * and last for a single line, each group is split: its first CPU is the pivot, everybody else in the group exchanges
- * blocks with it; where the times have a gap of 15 % the near ones stay with the pivot and the far ones start again
- * with a pivot of their own. A split is read twice. This costs n experiments per group and size instead of n². Up to
- * MATRIX_MAX CPUs all pairs are read for the matrices anyway, and the split by single lines is made from that matrix,
- * where groups must be near-cliques; beyond, matrices are given between the leaves of the tree. NUMA nodes are the
- * groups of cores for blocks beyond all caches, if single lines say so too. Every pair gets fresh memory, first touched
- * by the producer, so its home is the producer's node.
+ * and last for a single line, each group is split: its first CPU is the pivot, the others exchange blocks with it; where
+ * the times have a gap of 15 % the near ones stay with the pivot and the far ones start again with a pivot of their own.
+ * A split is read twice. Handing over large blocks takes long, and single lines do not: CPUs to which lines take about
+ * the same time from the pivot are a class, and a few of each class exchange blocks for all of it (everybody does when
+ * these few disagree). Up to MATRIX_MAX CPUs all pairs are read for the matrices, lines first, and the split by single
+ * lines is made from that matrix, where groups must be near-cliques; beyond, matrices are given between the leaves of
+ * the tree. NUMA nodes are the groups of cores for blocks beyond all caches, if single lines say so too. Every pair gets
+ * fresh memory, first touched by the producer, so its home is the producer's node.
  *
  * When it fails: pinning forbidden or one CPU: says so. Pairs with a CPU that somebody else uses are slow; they are
  * read again, and a CPU that stays odd alone is not called a group. Where all pairs are alike nothing can be told
  * apart: one core of each of several nodes looks like one node.
  */
 #include "micro/micro.h"
-#include "method/teams.h"
+#include "method/pairs.h"
 #include "stat/cliques.h"
 #include "stat/stat.h"
 
@@ -29,14 +30,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MATRIX_MAX = 64, BOTH_WAYS_MAX = 24, BATCH = 48, LEVELS_MAX = 8, ONE_LINE = 0 };
+enum { MATRIX_MAX = 64, BOTH_WAYS_MAX = 24, LEVELS_MAX = 8 };
 
 static const double gap = 0.15; /* of distances that tell groups apart */
-static const double odd = 1.5;  /* a pair this much above the median is read once more */
 
 /* One refinement: all CPUs by the group they were in after blocks of this size. */
 struct level {
-	uint64_t bytes; /* ONE_LINE: single lines */
+	uint64_t bytes; /* XR_ONE_LINE: single lines */
 	int *group;
 	int n_groups;
 };
@@ -45,6 +45,7 @@ struct comm {
 	struct xr_run *run;
 	const int *cpu; /* ids by index; everything below works with indices */
 	int n;
+	struct xr_pairs pairs;
 	int *speaker; /* by CPU: the CPU that speaks for its core when blocks are handed over */
 	int n_speakers;
 	const json_t *cores; /* set on large machines: cpu[] has one CPU per core, this all of each */
@@ -55,71 +56,20 @@ struct comm {
 
 /* ---- reading pairs ----------------------------------------------------------------------------------------------- */
 
-struct pair {
-	int from, to;
-	double ns; /* one line one way, or 64 bytes moved; 0: could not be read */
-};
-
-static int read_pairs(struct comm *c, struct pair *pair, int n, uint64_t bytes)
-{
-	struct xr_spec spec[BATCH];
-	struct xr_reading r[BATCH];
-	bool big = bytes > 1u << 20;
-	struct xr_effort effort = {.samples = big ? 3 : 7, .samples_max = big ? 3 : (xr_run_quick(c->run) ? 7 : 14)};
-	for (int done = 0; done < n;) {
-		int k = n - done < (big ? 8 : BATCH) ? n - done : (big ? 8 : BATCH);
-		for (int i = 0; i < k; i++)
-			spec[i] = xr_spec_pair(xr_run_arena(c->run), bytes == ONE_LINE ? XR_PINGPONG : XR_PIPE,
-			                       c->cpu[pair[done + i].from], c->cpu[pair[done + i].to], bytes);
-		if (xr_run_time_with(c->run, &effort, spec, (size_t)k, r))
-			return -1;
-		for (int i = 0; i < k; i++)
-			pair[done + i].ns = r[i].status == XR_READ_OK ? r[i].ns : 0;
-		done += k;
-	}
-	return 0;
-}
-
-/* Pairs far above the middle once more, the better of both: somebody else was on one of the CPUs. */
-static int read_odd_again(struct comm *c, struct pair *pair, int n, uint64_t bytes)
-{
-	double *ns = xr_arena_array(xr_run_arena(c->run), double, n);
-	struct pair *again = xr_arena_array(xr_run_arena(c->run), struct pair, n);
-	int n_again = 0;
-	for (int i = 0; i < n; i++)
-		ns[i] = pair[i].ns;
-	double middle = xr_median(ns, (size_t)n);
-	for (int i = 0; i < n; i++)
-		if (pair[i].ns > odd * middle || pair[i].ns < middle / odd)
-			again[n_again++] = pair[i];
-	if (!n_again || n_again > n / 4) /* many are not odd */
-		return 0;
-	if (read_pairs(c, again, n_again, bytes))
-		return -1;
-	for (int i = 0, k = 0; i < n; i++)
-		if (k < n_again && pair[i].from == again[k].from && pair[i].to == again[k].to) {
-			if (again[k].ns > 0 &&
-			    (pair[i].ns <= 0 || again[k].ns < pair[i].ns || pair[i].ns < middle / odd))
-				pair[i].ns = again[k].ns;
-			k++;
-		}
-	return 0;
-}
-
 static int read_matrix(struct comm *c, uint64_t bytes, double *out)
 {
 	bool both = c->n <= BOTH_WAYS_MAX;
-	struct pair *pair = xr_arena_array(xr_run_arena(c->run), struct pair, c->n * c->n);
+	struct xr_pair *pair = xr_arena_array(xr_run_arena(c->run), struct xr_pair, c->n * c->n);
 	int k = 0;
 	/* there and back stand side by side, so they are read together: the clocks of a machine drift while all is
 	 * read */
 	for (int i = 0; i < c->n; i++)
 		for (int j = i + 1; j < c->n; j++) {
-			pair[k++] = (struct pair){.from = i, .to = j};
+			pair[k++] = (struct xr_pair){.from = i, .to = j};
 			if (both)
-				pair[k++] = (struct pair){.from = j, .to = i};
+				pair[k++] = (struct xr_pair){.from = j, .to = i};
 		}
-	if (read_pairs(c, pair, k, bytes) || read_odd_again(c, pair, k, bytes))
+	if (xr_pairs_read_well(&c->pairs, pair, k, bytes))
 		return -1;
 	for (int i = 0; i < k; i++) {
 		out[pair[i].from * c->n + pair[i].to] = pair[i].ns;
@@ -131,75 +81,13 @@ static int read_matrix(struct comm *c, uint64_t bytes, double *out)
 
 /* ---- refining groups --------------------------------------------------------------------------------------------- */
 
-static int by_ns(const void *a, const void *b)
-{
-	const struct pair *x = a, *y = b;
-	return (x->ns > y->ns) - (x->ns < y->ns);
-}
-
-/* Sorts the pairs and says how many are near: all below the largest distance that has a gap below it; n when there is
- * no gap. */
-static int count_near(struct pair *pair, int n)
-{
-	qsort(pair, (size_t)n, sizeof *pair, by_ns);
-	for (int i = n - 1; i > 0; i--)
-		if (pair[i - 1].ns > 0 && pair[i].ns > (1 + gap) * pair[i - 1].ns)
-			return i;
-	return n;
-}
-
-/* Splits the CPUs listed into near and far of the first one; near ones come first in cpu[]. Read twice: both must agree
- * on who is near, else nobody is far. `limit`: what is still near in ns, 0: look for the gap; set when a gap is
- * found. */
-static int split_row(struct comm *c, int *cpu, int n, uint64_t bytes, double *limit, int *n_near)
-{
-	struct pair *first = xr_arena_array(xr_run_arena(c->run), struct pair, n);
-	struct pair *second = xr_arena_array(xr_run_arena(c->run), struct pair, n);
-	*n_near = n;
-	if (n < 2)
-		return 0;
-	for (int i = 1; i < n; i++)
-		first[i - 1] = second[i - 1] = (struct pair){.from = cpu[0], .to = cpu[i]};
-	if (read_pairs(c, first, n - 1, bytes) || read_odd_again(c, first, n - 1, bytes))
-		return -1;
-	int near = 0;
-	if (*limit > 0) {
-		qsort(first, (size_t)n - 1, sizeof *first, by_ns);
-		while (near < n - 1 && first[near].ns <= *limit)
-			near++;
-	} else {
-		near = count_near(first, n - 1);
-	}
-	if (near == n - 1)
-		return 0;
-	double border = *limit > 0 ? *limit : sqrt(first[near > 0 ? near - 1 : 0].ns * first[near].ns);
-	if (read_pairs(c, second, n - 1, bytes))
-		return -1;
-	bool *far = xr_arena_array(xr_run_arena(c->run), bool, c->n);
-	for (int i = near; i < n - 1; i++)
-		far[first[i].to] = true;
-	for (int i = 0; i < n - 1; i++) /* far only when both say so */
-		far[second[i].to] = far[second[i].to] && second[i].ns > border;
-	*limit = border;
-	int *sorted = xr_arena_array(xr_run_arena(c->run), int, n), k = 0;
-	for (int side = 0; side < 2; side++) {
-		for (int i = 0; i < n; i++)
-			if (far[cpu[i]] == (side == 1))
-				sorted[k++] = cpu[i];
-		if (side == 0)
-			*n_near = k;
-	}
-	memcpy(cpu, sorted, (size_t)n * sizeof *cpu);
-	return 0;
-}
-
 /* Splits one group, pivot after pivot. New group numbers from *next on. */
 static int split_group(struct comm *c, int *cpu, int n, uint64_t bytes, int *group, int *next)
 {
 	double limit = 0;
 	while (n > 0) {
 		int near;
-		if (split_row(c, cpu, n, bytes, &limit, &near))
+		if (xr_pairs_split(&c->pairs, cpu, n, bytes, &limit, &near))
 			return -1;
 		for (int i = 0; i < near; i++)
 			group[cpu[i]] = *next;
@@ -258,12 +146,12 @@ static int refine(struct comm *c, uint64_t bytes)
 	for (int g = 0; g < before->n_groups; g++) {
 		int k = 0;
 		for (int i = 0; i < c->n; i++)
-			if (before->group[i] == g && (bytes == ONE_LINE || c->speaker[i] == i))
+			if (before->group[i] == g && (bytes == XR_ONE_LINE || c->speaker[i] == i))
 				cpu[k++] = i;
 		if (split_group(c, cpu, k, bytes, l->group, &l->n_groups))
 			return -1;
 	}
-	for (int i = 0; i < c->n && bytes != ONE_LINE; i++)
+	for (int i = 0; i < c->n && bytes != XR_ONE_LINE; i++)
 		l->group[i] = l->group[c->speaker[i]];
 	if (l->n_groups == before->n_groups)
 		c->n_levels--;
@@ -275,14 +163,14 @@ static int refine_by_lines(struct comm *c)
 	if (!c->latency) { /* split until nothing splits any more */
 		for (int levels = 0; levels != c->n_levels && c->n_levels < LEVELS_MAX;) {
 			levels = c->n_levels;
-			if (refine(c, ONE_LINE))
+			if (refine(c, XR_ONE_LINE))
 				return -1;
 		}
 		return 0;
 	}
 	while (c->n_levels < LEVELS_MAX) {
 		const struct level *before = &c->level[c->n_levels - 1];
-		struct level *l = new_level(c, ONE_LINE);
+		struct level *l = new_level(c, XR_ONE_LINE);
 		if (!split_by_matrix(c, before->group, before->n_groups, l->group, &l->n_groups)) {
 			c->n_levels--;
 			break;
@@ -349,7 +237,7 @@ static json_t *tree(const struct comm *c, int level, int group)
 	}
 	if (json_array_size(children) > 1) {
 		const struct level *below = l + 1;
-		if (below->bytes == ONE_LINE)
+		if (below->bytes == XR_ONE_LINE)
 			json_object_set_new(node, "split_by", json_string("latency"));
 		else
 			json_object_set_new(node, "split_by",
@@ -406,7 +294,7 @@ static int put_leaf_matrix(struct comm *c, const char *id, uint64_t bytes, const
 {
 	const struct level *leaf = &c->level[c->n_levels - 1];
 	int g = leaf->n_groups < MATRIX_MAX ? leaf->n_groups : MATRIX_MAX, k = 0;
-	struct pair *pair = xr_arena_array(xr_run_arena(c->run), struct pair, g * g);
+	struct xr_pair *pair = xr_arena_array(xr_run_arena(c->run), struct xr_pair, g * g);
 	for (int a = 0; a < g; a++)
 		for (int b = 0; b < g; b++) {
 			int from = -1, to = -1;
@@ -416,14 +304,14 @@ static int put_leaf_matrix(struct comm *c, const char *id, uint64_t bytes, const
 				else if (leaf->group[i] == b && to < 0 && i != from)
 					to = i;
 			}
-			pair[k++] = (struct pair){.from = from, .to = to < 0 ? from : to};
+			pair[k++] = (struct xr_pair){.from = from, .to = to < 0 ? from : to};
 		}
 	int real = 0;
-	struct pair *asked = xr_arena_array(xr_run_arena(c->run), struct pair, g * g);
+	struct xr_pair *asked = xr_arena_array(xr_run_arena(c->run), struct xr_pair, g * g);
 	for (int i = 0; i < k; i++)
 		if (pair[i].from != pair[i].to)
 			asked[real++] = pair[i];
-	if (read_pairs(c, asked, real, bytes))
+	if (xr_pairs_read(&c->pairs, asked, real, bytes))
 		return -1;
 	json_t *groups = json_array(), *rows = json_array();
 	for (int a = 0, next = 0; a < g; a++) {
@@ -431,7 +319,7 @@ static int put_leaf_matrix(struct comm *c, const char *id, uint64_t bytes, const
 		for (int b = 0; b < g; b++) {
 			double ns = pair[a * g + b].from != pair[a * g + b].to ? asked[next++].ns : 0;
 			json_array_append_new(row,
-			                      ns > 0 ? json_real(bytes == ONE_LINE ? ns : 64e9 / ns) : json_null());
+			                      ns > 0 ? json_real(bytes == XR_ONE_LINE ? ns : 64e9 / ns) : json_null());
 		}
 		for (int i = 0; i < c->n; i++)
 			if (leaf->group[i] == a)
@@ -457,7 +345,7 @@ static void put_nodes(struct comm *c)
 	struct xr_description *d = xr_run_description(c->run);
 	const struct level *top = c->n_levels > 1 ? &c->level[1] : NULL;
 	const char *method = "blocks beyond all caches";
-	if (!top || top->bytes == ONE_LINE) {
+	if (!top || top->bytes == XR_ONE_LINE) {
 		/* groups that only lines show are chiplets or rings more often than nodes */
 		struct xr_fact *one = xr_fact_count(d, "topology.numa_nodes", 1, "", top ? 0.6 : 0.85, method);
 		if (c->n_speakers <= 2)
@@ -521,30 +409,38 @@ static const char *cannot(const struct xr_target_info *info)
 	return info->can_pin ? NULL : "threads cannot be pinned to CPUs here";
 }
 
+static int read_matrices(struct comm *c, uint64_t middle)
+{
+	c->latency = xr_arena_array(xr_run_arena(c->run), double, c->n * c->n);
+	c->bandwidth = xr_arena_array(xr_run_arena(c->run), double, c->n * c->n);
+	xr_run_progress(c->run, 0, "latency");
+	if (read_matrix(c, XR_ONE_LINE, c->latency))
+		return -1;
+	xr_run_progress(c->run, 0.3, "bandwidth");
+	if (read_matrix(c, middle, c->bandwidth))
+		return -1;
+	for (int i = 0; i < c->n * c->n; i++)
+		c->bandwidth[i] = c->bandwidth[i] > 0 ? 64e9 / c->bandwidth[i] : 0;
+	c->pairs.latency = c->latency;
+	return 0;
+}
+
 static int measure(struct comm *c)
 {
 	uint64_t bytes[8];
 	int n_sizes = block_sizes(c->run, bytes);
+	uint64_t middle = bytes[n_sizes - 1] * 2 < 65536 ? bytes[n_sizes - 1] * 2 : 65536;
 	struct level *all = new_level(c, 0);
 	all->n_groups = 1;
+	c->pairs = (struct xr_pairs){.run = c->run, .cpu = c->cpu, .n = c->n, .gap = gap};
+	if (c->n <= MATRIX_MAX && !c->cores && read_matrices(c, middle))
+		return -1;
 	for (int i = 0; i < n_sizes; i++) {
-		xr_run_progress(c->run, 0.5 * i / n_sizes, "groups");
+		xr_run_progress(c->run, 0.6 + 0.3 * i / n_sizes, "groups");
 		if (refine(c, bytes[i]))
 			return -1;
 	}
-	uint64_t middle = bytes[n_sizes - 1] * 2 < 65536 ? bytes[n_sizes - 1] * 2 : 65536;
-	xr_run_progress(c->run, 0.5, "latency");
-	if (c->n <= MATRIX_MAX && !c->cores) {
-		c->latency = xr_arena_array(xr_run_arena(c->run), double, c->n * c->n);
-		c->bandwidth = xr_arena_array(xr_run_arena(c->run), double, c->n * c->n);
-		if (read_matrix(c, ONE_LINE, c->latency))
-			return -1;
-		xr_run_progress(c->run, 0.75, "bandwidth");
-		if (read_matrix(c, middle, c->bandwidth))
-			return -1;
-		for (int i = 0; i < c->n * c->n; i++)
-			c->bandwidth[i] = c->bandwidth[i] > 0 ? 64e9 / c->bandwidth[i] : 0;
-	}
+	xr_run_progress(c->run, 0.9, "groups");
 	if (refine_by_lines(c))
 		return -1;
 	char *method = xr_arena_printf(xr_run_arena(c->run), "blocks of %llu bytes", (unsigned long long)middle);
@@ -553,7 +449,7 @@ static int measure(struct comm *c)
 		put_matrix(c, "comm.bandwidth", c->bandwidth, "B/s", method);
 		return 0;
 	}
-	return put_leaf_matrix(c, "comm.latency", ONE_LINE, "ns", "ping-pong on a line") ||
+	return put_leaf_matrix(c, "comm.latency", XR_ONE_LINE, "ns", "ping-pong on a line") ||
 	                       put_leaf_matrix(c, "comm.bandwidth", middle, "B/s", method)
 	               ? -1
 	               : 0;

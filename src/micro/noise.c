@@ -74,7 +74,7 @@ static int run_noise(struct xr_run *run)
 	const struct xr_target_info *info = xr_run_info(run);
 	int cpu = info->can_pin && info->n_cpus > 0 ? info->cpu_ids[0] : -1;
 	struct xr_spec stream = xr_spec_stream(XR_ADD, XR_I64, 8);
-	double window_ns = xr_run_quick(run) ? 5e7 : 1e8;
+	double window_ns = xr_run_quick(run) ? 4e7 : 6e7;
 	struct xr_spec spec[3] = {
 		xr_spec_team(xr_run_arena(run), XR_TOGETHER, &cpu, NULL, 1, &stream, NULL),
 		xr_spec_team(xr_run_arena(run), XR_WALL, &cpu, NULL, 1, &stream, NULL),
@@ -82,7 +82,7 @@ static int run_noise(struct xr_run *run)
 	};
 	struct xr_reading quick[5], wall, stops;
 	struct xr_effort few = {.samples = 3, .samples_max = 3}, once = {.samples = 1, .samples_max = 1};
-	struct xr_effort many = {.samples = 27, .samples_max = 27};
+	struct xr_effort many = {.samples = 15, .samples_max = 15};
 	spec[1].team.window_ns = window_ns;
 	spec[2].team.window_ns = 2 * window_ns;
 	spec[2].team.bytes = STOP_NS;

@@ -29,6 +29,11 @@
 #include <string.h>
 
 enum { WITNESSES_MAX = 7, CPUS_MAX = 4096, ASKS = 6, BATCH = 8, TYPE_READS = 4, CHASE_ID = 7000 };
+enum { WALKERS_MAX = 64, FEW = 1 | 1 << 2 | 1 << 3 };
+enum {
+	LOOK = 7,
+	GLANCE = 5
+}; /* samples: to decide; to see whether a guess fits, which is asked again when it does not */
 
 static const double units_shared = 1.5, units_apart = 1.3;  /* slowdown of a saturated stream: 2 when shared */
 static const double cache_shared = 1.3, cache_apart = 1.15; /* of a walk that no longer fits */
@@ -63,7 +68,8 @@ static double slowdown(const struct effect *e, int witness)
 }
 
 /* By the witnesses that were asked. Streams that do not suffer are enough for a no; a yes takes the walk as well, or on
- * a machine without caches a second stream. */
+ * a machine without caches a second stream. How much a walk suffers depends on the cache's policy: where several streams
+ * suffer, it is enough that it suffers at all. */
 static enum xr_verdict judge(const struct threads *t, const struct effect *e, unsigned witnesses)
 {
 	double units = 0, walk = t->n_streams < t->n_witnesses ? slowdown(e, t->n_streams) : 0;
@@ -73,7 +79,7 @@ static enum xr_verdict judge(const struct threads *t, const struct effect *e, un
 		shared += slowdown(e, k) >= units_shared;
 	}
 	bool walked = (witnesses >> t->n_streams) & 1;
-	if (shared && walked && walk >= cache_shared)
+	if (shared && walked && walk >= (shared > 1 ? cache_apart : cache_shared))
 		return XR_YES;
 	if (t->n_streams == t->n_witnesses && (shared > 1 || (shared && t->telling >= 0)))
 		return XR_YES;
@@ -94,6 +100,11 @@ struct question {
 static unsigned asked(const struct threads *t, const struct question *q)
 {
 	return q->witnesses ? q->witnesses : (1u << t->n_witnesses) - 1;
+}
+
+static bool is_asked(const struct threads *t, const struct question *q, int witness)
+{
+	return q->n_attackers && asked(t, q) >> witness & 1;
 }
 
 static struct xr_spec attack(struct threads *t, const struct question *q, int n_attackers, int witness)
@@ -121,8 +132,9 @@ static void note_alone(struct threads *t, int cpu, int witness, const struct xr_
 	t->shaky[cpu] |= r->bimodal;
 }
 
-/* All questions in one interleaved batch, each witness alone and under attack; adds to out[]. */
-static int ask(struct threads *t, const struct question *q, int n, struct effect *out)
+/* All questions in one interleaved batch, each witness alone and under attack; adds to out[]. A question without
+ * attackers answers itself. */
+static int ask(struct threads *t, const struct question *q, int n, int samples, struct effect *out)
 {
 	struct xr_arena *arena = xr_run_arena(t->run);
 	struct xr_spec *spec = xr_arena_array(arena, struct xr_spec, 2 * n * t->n_witnesses);
@@ -130,17 +142,17 @@ static int ask(struct threads *t, const struct question *q, int n, struct effect
 	size_t n_specs = 0, next = 0;
 	for (int i = 0; i < n; i++)
 		for (int k = 0; k < t->n_witnesses; k++) {
-			if (!(asked(t, &q[i]) & (1u << k)))
+			if (!is_asked(t, &q[i], k))
 				continue;
 			spec[n_specs++] = attack(t, &q[i], 0, k);
 			spec[n_specs++] = attack(t, &q[i], q[i].n_attackers, k);
 		}
-	struct xr_effort effort = {.samples = 7, .samples_max = xr_run_quick(t->run) ? 7 : 14};
-	if (xr_run_time_with(t->run, &effort, spec, n_specs, r))
+	struct xr_effort effort = {.samples = samples, .samples_max = samples};
+	if (n_specs && xr_run_time_with(t->run, &effort, spec, n_specs, r))
 		return -1;
 	for (int i = 0; i < n; i++)
 		for (int k = 0; k < t->n_witnesses; k++) {
-			if (!(asked(t, &q[i]) & (1u << k)))
+			if (!is_asked(t, &q[i], k))
 				continue;
 			const struct xr_reading *alone = &r[next++], *attacked = &r[next++];
 			if (alone->status != XR_READ_OK || attacked->status != XR_READ_OK || alone->cycles <= 0)
@@ -167,7 +179,7 @@ static int ask_surely(struct threads *t, const struct question *q, enum xr_verdi
 	struct effect e = {0};
 	enum xr_verdict last = XR_UNDECIDED;
 	for (int i = 0; i < ASKS; i++) {
-		if (ask(t, q, 1, &e))
+		if (ask(t, q, 1, LOOK, &e))
 			return -1;
 		*verdict = judge(t, &e, asked(t, q));
 		if (*verdict != XR_UNDECIDED && *verdict == last) {
@@ -241,9 +253,10 @@ static int guess_siblings(const struct threads *t, int first, int victim, int *o
 static int place_by_guess(struct threads *t, int first)
 {
 	struct xr_arena *arena = xr_run_arena(t->run);
-	/* no siblings, so any stream might tell; else the one that does */
+	/* The stream that tells siblings; when there are none so far, a few of each kind of unit and the walk. Walks on
+	 * hundreds of CPUs at once take long, and streams are enough for a no. */
 	unsigned streams = (1u << t->n_streams) - 1, walk = ((1u << t->n_witnesses) - 1) & ~streams;
-	unsigned telling = t->telling < 0 ? streams : 1u << t->telling;
+	unsigned telling = t->telling < 0 ? (streams & FEW) | (t->n <= WALKERS_MAX ? walk : 0) : 1u << t->telling;
 	for (int next = 0; next < t->n;) {
 		struct question q[2 * BATCH];
 		struct effect e[2 * BATCH] = {0};
@@ -264,7 +277,7 @@ static int place_by_guess(struct threads *t, int first)
 			q[2 * n_victims + 1] = (struct question){next, rest, n_rest, telling};
 			victim[n_victims++] = next;
 		}
-		if (n_victims && ask(t, q, 2 * n_victims, e))
+		if (n_victims && ask(t, q, 2 * n_victims, GLANCE, e))
 			return -1;
 		for (int v = 0; v < n_victims; v++) {
 			const struct question *with = &q[2 * v], *without = with + 1;
@@ -398,27 +411,35 @@ static int put_types(struct threads *t)
 /* ---- the micro-benchmark ----------------------------------------------------------------------------------------- */
 
 /* Steps of 64 bytes over most of the largest footprint that is as fast as a tiny one: fits once, not twice, since the
- * sizes tried are a factor of 1.5 apart. The cache facts are not needed for that. */
+ * sizes tried are a factor of 1.5 apart. The sweep goes a size further: it fills the cache whatever the policy. The cache
+ * facts are not needed for that. */
 static int make_walk(struct threads *t, struct xr_spec *walk, bool *have)
 {
 	static const int kib[] = {2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512};
-	enum { N = sizeof kib / sizeof *kib };
-	struct xr_spec spec[N];
-	struct xr_reading r[N];
-	for (int i = 0; i < N; i++)
-		spec[i] =
-			xr_spec_walkabout(xr_run_arena(t->run), CHASE_ID, (uint64_t)kib[i] << 10, 64, XR_READ, XR_ANY);
-	if (xr_run_time(t->run, spec, N, r))
-		return -1;
+	enum { N = sizeof kib / sizeof *kib, AT_ONCE = 6 };
+	struct xr_spec spec[AT_ONCE + 1];
+	struct xr_reading r[AT_ONCE + 1];
 	int fits = -1;
-	for (int i = 0; i < N && r[i].status == XR_READ_OK && r[i].cycles < 1.15 * r[0].cycles; i++)
-		fits = i;
+	spec[0] = xr_spec_walkabout(xr_run_arena(t->run), CHASE_ID, 1024, 64, XR_READ, XR_ANY);
+	for (int from = 0; from < N && fits == from - 1; from += AT_ONCE) {
+		int n = N - from < AT_ONCE ? N - from : AT_ONCE;
+		for (int i = 0; i < n; i++)
+			spec[i + 1] = xr_spec_walkabout(xr_run_arena(t->run), CHASE_ID, (uint64_t)kib[from + i] << 10,
+			                                64, XR_READ, XR_ANY);
+		if (xr_run_time(t->run, spec, (size_t)n + 1, r))
+			return -1;
+		for (int i = 1; i <= n && fits == from + i - 2; i++)
+			if (r[i].status == XR_READ_OK && r[i].cycles < 1.15 * r[0].cycles)
+				fits = from + i - 1;
+	}
 	*have = fits >= 0 && fits < N - 1;
 	if (!*have)
 		return 0;
-	*walk = t->sweep = xr_spec_walkabout(xr_run_arena(t->run), CHASE_ID, (uint64_t)kib[fits] * 870 / 64 * 64, 64,
-	                                     XR_READ, XR_ANY);
-	t->sweep.chain.phase[0].access = XR_TOUCH; /* of two walks the one that hits would starve the other one */
+	*walk = xr_spec_walkabout(xr_run_arena(t->run), CHASE_ID, (uint64_t)kib[fits] * 870 / 64 * 64, 64, XR_READ,
+	                          XR_ANY);
+	/* not waiting for each other: of two dependent walks the one that hits would starve the other one */
+	t->sweep =
+		xr_spec_walkabout(xr_run_arena(t->run), CHASE_ID, (uint64_t)kib[fits + 1] << 10, 64, XR_TOUCH, XR_ANY);
 	return 0;
 }
 

@@ -227,6 +227,7 @@ static void model_free(struct xr_target *target)
 {
 	struct xr_model *model = model_of(target);
 	done(target);
+	xr_model_forget_teams(model);
 	free(model->cpu_ids);
 	xr_mem_free(model->mem);
 	xr_target_deinit(target);

@@ -33,6 +33,8 @@ struct xr_model {
 	size_t n_jobs;
 	double sample_ns;
 	int *cpu_ids;
+	struct xr_walked *walked;  /* teams of walks seen before (team.c) */
+	size_t n_walked;
 };
 
 /* Each sets status, reason and look of the reading, and fills in the job. */
@@ -40,6 +42,7 @@ void xr_model_prepare_ops(struct xr_model *model, struct xr_job *job, struct xr_
 void xr_model_prepare_chain(struct xr_model *model, struct xr_job *job, struct xr_reading *out);
 void xr_model_prepare_walk(struct xr_model *model, struct xr_job *job, struct xr_reading *out);
 void xr_model_prepare_team(struct xr_model *model, struct xr_job *job, struct xr_reading *out);
+void xr_model_forget_teams(struct xr_model *model);
 
 /* Helpers of theirs. */
 void xr_model_refuse(struct xr_model *model, struct xr_reading *out, enum xr_reading_status status, const char *format,

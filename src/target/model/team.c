@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACES_MAX = 20000, CHUNK = 16, STEPS_MAX = 600000, LAPS_WARM = 2 };
+enum { PLACES_MAX = 20000, CHUNK = 16, STEPS_MAX = 600000, LAPS_WARM = 2, LAPS_HOME = 4, STEPS_LEAST = 1024 };
 
 struct player {
 	int cpu, core;
@@ -32,6 +32,14 @@ struct team {
 	int n;
 	double wall_ops; /* XR_WALL: operations of each in a window */
 	double stretch;  /* more members than CPUs */
+	bool opposed;    /* member 0 measures, the others are in his way */
+};
+
+/* What the members of a team of walks cost each other: the same team is asked about again and again, on the same
+ * memory, so once is enough. */
+struct xr_walked {
+	uint64_t key;
+	double *cycles; /* per player */
 };
 
 static void team_free(void *own)
@@ -79,12 +87,19 @@ static void place(const struct xr_machine *m, const struct xr_team_spec *spec, s
 
 /* ---- what each costs with the others around ---- */
 
-/* Has every walker gone round at least once, finding everything in the first level? Then that is how it stays. */
+/* Whose pace is asked for: everybody's, or where member 0 measures and the others only oppose it, his. */
+static int counted(const struct team *t)
+{
+	return t->opposed ? 1 : t->n;
+}
+
+/* Has every walker that counts gone round a few times, finding everything in the first level? Then that is how it
+ * stays. */
 static bool all_at_home(const struct team *t)
 {
-	for (int i = 0; i < t->n; i++)
+	for (int i = 0; i < counted(t); i++)
 		if (t->player[i].walks &&
-		    (t->player[i].steps < t->player[i].trip.n + CHUNK || t->player[i].tally.disturbed > 0))
+		    (t->player[i].steps < LAPS_HOME * t->player[i].trip.n || t->player[i].tally.disturbed > 0))
 			return false;
 	return true;
 }
@@ -127,7 +142,8 @@ static void walk_together(const struct xr_machine *m, struct xr_mem *mem, struct
 					p->steps += CHUNK;
 					total += CHUNK;
 				}
-				ready &= !p->walks || p->steps >= (p->trip.n > 2048 ? p->trip.n : 2048);
+				ready &= !p->walks || i >= counted(t) ||
+				         p->steps >= (p->trip.n > STEPS_LEAST ? p->trip.n : STEPS_LEAST);
 			}
 		}
 	}
@@ -157,15 +173,11 @@ static void simulate_walks(struct xr_model *model, struct team *t)
 {
 	const struct xr_machine *m = &model->machine;
 	uint64_t most = 0, by = 1;
-	bool any = false;
 	for (int i = 0; i < t->n; i++)
 		if (t->player[i].walks) {
 			uint64_t n = xr_trip_count(&t->player[i].work->chain.phase[0]);
 			most = n > most ? n : most;
-			any = true;
 		}
-	if (!any)
-		return;
 	while (most / by > PLACES_MAX)
 		by *= 2;
 	struct xr_machine small = xr_machine_scaled(m, by);
@@ -187,6 +199,61 @@ static void simulate_walks(struct xr_model *model, struct team *t)
 	}
 	share_bandwidth(m, mem, t);
 	xr_mem_free(mem);
+}
+
+static uint64_t key_of(const struct xr_spec *spec)
+{
+	struct xr_arena arena = {0};
+	uint64_t key = UINT64_C(0xcbf29ce484222325);
+	for (const char *text = xr_spec_text(&arena, spec); *text; text++)
+		key = (key ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+	xr_arena_release(&arena);
+	return key;
+}
+
+static bool recall(const struct xr_model *model, uint64_t key, struct team *t)
+{
+	for (size_t k = 0; k < model->n_walked; k++) {
+		if (model->walked[k].key != key)
+			continue;
+		for (int i = 0; i < t->n; i++)
+			t->player[i].cycles = model->walked[k].cycles[i];
+		return true;
+	}
+	return false;
+}
+
+static void remember(struct xr_model *model, uint64_t key, const struct team *t)
+{
+	if (!(model->n_walked & (model->n_walked + 1))) /* room for a power of two, less one */
+		model->walked = xr_realloc(model->walked, 2 * (model->n_walked + 1), sizeof *model->walked);
+	struct xr_walked *w = &model->walked[model->n_walked++];
+	w->key = key;
+	w->cycles = xr_calloc((size_t)t->n, sizeof *w->cycles);
+	for (int i = 0; i < t->n; i++)
+		w->cycles[i] = t->player[i].cycles;
+}
+
+void xr_model_forget_teams(struct xr_model *model)
+{
+	for (size_t i = 0; i < model->n_walked; i++)
+		free(model->walked[i].cycles);
+	free(model->walked);
+}
+
+static void walk(struct xr_model *model, const struct xr_spec *spec, struct team *t)
+{
+	const struct xr_machine *m = &model->machine;
+	bool any = false;
+	for (int i = 0; i < t->n; i++)
+		any |= t->player[i].walks;
+	if (!any)
+		return;
+	uint64_t key = key_of(spec);
+	if (!recall(model, key, t)) {
+		simulate_walks(model, t);
+		remember(model, key, t);
+	}
 	int unit = xr_core_mem_unit(m);
 	for (int i = 0; i < t->n; i++)
 		if (t->player[i].walks) {
@@ -277,7 +344,8 @@ static void prepare_work(struct xr_model *model, struct xr_job *job, struct xr_r
 	struct team *t = job->own;
 	if (find_work(model, spec, t, out))
 		return;
-	simulate_walks(model, t);
+	t->opposed = spec->kind == XR_TOGETHER;
+	walk(model, job->spec, t);
 	share_units(m, t);
 	if (spec->kind == XR_TOGETHER) {
 		job->one.cycles = t->player[0].cycles;

@@ -439,9 +439,8 @@ static struct xr_truth threads_truth(const struct xr_machine *m, const struct wo
 		return hidden_if(!shows_it, why, count((uint64_t)m->smt));
 	if (is(w->word[1], "siblings"))
 		return hidden_if(!shows_it, why, siblings(m));
-	if (is(w->word[1], "contexts")) /* who waits for a context cannot be told from who was sent away */
-		return hidden_if(m->preempt_hz * m->preempt_ms > 50, "others take more than a twentieth of the CPUs",
-		                 contexts(m, w->word[2]));
+	if (is(w->word[1], "contexts"))
+		return contexts(m, w->word[2]);
 	return unsaid;
 }
 
