@@ -201,7 +201,10 @@ static atomic_uint *ping_line(struct xr_agent_team *team, unsigned i)
 	return (atomic_uint *)(void *)(team->area + i * (4096 + 5 * PAD));
 }
 
-/* Odd values are member 0's to answer, even ones member 1's. */
+/* What lies on a line: a count, and in the low bits whether it waits for an answer, and whether the next question will
+ * be on the next line. An answer is the count alone. So both are always on the same line. */
+enum { ASKED = 1, LAST = 2, COUNT_ONE = 4 };
+
 static double measure_pings(struct xr_agent_team *team, struct member *m, unsigned long reps, double *ops)
 {
 	(void)m;
@@ -210,8 +213,9 @@ static double measure_pings(struct xr_agent_team *team, struct member *m, unsign
 		atomic_uint *flag = ping_line(team, line);
 		unsigned value = atomic_load_explicit(flag, memory_order_relaxed);
 		for (unsigned long i = 0; i < reps; i++) {
-			value += 2;
-			atomic_store_explicit(flag, value - 1, memory_order_release);
+			unsigned last = i + 1 == reps ? LAST : 0;
+			value += COUNT_ONE;
+			atomic_store_explicit(flag, value | ASKED | last, memory_order_release);
 			if (!xr_team_await(team, flag, value))
 				break;
 		}
@@ -220,26 +224,24 @@ static double measure_pings(struct xr_agent_team *team, struct member *m, unsign
 	return xr_pool_now(team->pool) - t;
 }
 
-/* Member 1 answers on whatever line the ball is: it looks at the line it was on last, and when that stays quiet for a
- * while, at the next. */
 static void answer_pings(struct xr_agent_team *team)
 {
-	for (unsigned line = 0;; line = (line + 1) % PING_LINES) {
-		atomic_uint *flag = ping_line(team, line);
-		for (unsigned quiet = 0; quiet < 64; quiet++) {
-			unsigned value = atomic_load_explicit(flag, memory_order_acquire);
-			if (value & 1) {
-				atomic_store_explicit(flag, value + 1, memory_order_release);
-				quiet = 0;
-			}
-		}
-		if (xr_team_stopped(team))
-			return;
+	unsigned line = 0;
+	for (unsigned spins = 1; spins % SPINS || !xr_team_tired(team); spins++) {
+		unsigned value = atomic_load_explicit(ping_line(team, line), memory_order_acquire);
+		if (!(value & ASKED))
+			continue;
+		atomic_store_explicit(ping_line(team, line), value / COUNT_ONE * COUNT_ONE, memory_order_release);
+		if (value & LAST)
+			line = (line + 1) % PING_LINES;
+		spins = 0;
 	}
 }
 
 void xr_role_pingpong(struct xr_agent_team *team, struct member *m)
 {
+	for (unsigned line = 0; m->index == 0 && line < PING_LINES; line++)
+		atomic_store(ping_line(team, line), 0); /* a round that was given up may have left a question */
 	xr_team_meet(team);
 	if (m->index == 0)
 		measure_sample(team, m, measure_pings, false);

@@ -10,11 +10,11 @@
 #include <stdint.h>
 
 enum {
-	PAD = 256,           /* apart far enough that neighbours never share anything */
+	PAD = 256, /* apart far enough that neighbours never share anything */
 	MEMBERS_MAX = 4096,
-	SLICES_MAX = 4096,   /* run lengths kept per member */
-	ATTEMPTS = 24,       /* samples tried until one had all opponents running */
-	PING_LINES = 8,      /* lines a ping-pong goes over, so that no single home of a line decides */
+	SLICES_MAX = 4096, /* run lengths kept per member */
+	ATTEMPTS = 24,     /* samples tried until one had all opponents running */
+	PING_LINES = 16,   /* lines a ping-pong goes over, so that no single home of a line decides */
 };
 
 enum kind { TOGETHER, WALL, PINGPONG, PIPE, FALSE_SHARING, SLICES, SWITCH, N_KINDS };
@@ -46,9 +46,9 @@ struct xr_agent_team {
 	struct member *member;
 	struct xr_job *job;
 	role_fn *role;
-	char *area;             /* PINGPONG, PIPE, FALSE: memory they share, fresh for this team */
+	char *area; /* PINGPONG, PIPE, FALSE: memory they share, fresh for this team */
 	size_t area_bytes;
-	int fd[6];              /* SWITCH: three pipes */
+	int fd[6]; /* SWITCH: three pipes */
 	_Atomic uint64_t sum;
 	struct xr_team_sample sample;
 	char error[160];
