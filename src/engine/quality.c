@@ -51,6 +51,21 @@ static void fold(struct xr_run *run)
 	}
 }
 
+/* Where virtual CPUs are moved about, which of them are one core is true for a while only. */
+static void doubt_cores(struct xr_description *d)
+{
+	static const char *const cores[] = {"threads.cores", "threads.smt", "threads.siblings"};
+	if (!(xr_description_number(d, "noise.moved", 0) > 0))
+		return;
+	for (size_t i = 0; i < sizeof cores / sizeof *cores; i++) {
+		const struct xr_fact *fact = xr_description_fact(d, cores[i]);
+		if (fact && fact->status == XR_OK)
+			xr_fact_doubt(
+				xr_description_edit(d, cores[i]),
+				"asked again at the end, the CPUs were on other cores: the hypervisor moves them");
+	}
+}
+
 void xr_quality_after(struct xr_run *run, const enum xr_end *ends)
 {
 	const struct xr_step *noise = find_noise(run, ends);
@@ -73,6 +88,7 @@ void xr_quality_after(struct xr_run *run, const enum xr_end *ends)
 			if (before[i] >= 0 && fact && fact->status == XR_OK)
 				keep_the_worse(xr_description_edit(run->description, ids[i]), before[i]);
 		}
+		doubt_cores(run->description);
 	}
 	fold(run);
 }

@@ -2,20 +2,24 @@
  *
  * Parameter: noise.lost (share of a thread's time that others take: programs, hypervisor, quota), noise.interrupts
  * (stops of more than a microsecond, per second), noise.drift (relative wander of the core clock), noise.neighbour
- * (does somebody else's thread use the other half of the core, or the hypervisor move us about).
+ * (does somebody else's thread use the other half of the core), noise.moved (are CPUs that were threads of one core
+ * none any more, or the other way round: a hypervisor moves virtual CPUs about).
  *
  * Idea: the same stream of operations timed over tens of microseconds, most of which nobody disturbs, and over a window
  * of many time slots, which nobody escapes. The difference is what others took. A thread that watches the clock sees
  * each stop. The reference cycle beside every sample shows the clock's wander; two modes in the throughput of a lone
  * thread show a sibling that comes and goes.
  *
- * Algorithm: as the idea says; no search. It runs first, so that the others can say how far to be trusted.
+ * Algorithm: as the idea says; no search. It runs first, so that the others can say how far to be trusted, and once more
+ * at the end. Only then are there siblings to ask again: a few pairs that were found to be one core, and a few that were
+ * not, with the streams that threads asked.
  *
  * When it fails: a disturbance that comes only during other measurements is not seen here; each reading carries its own
  * spread for that.
  */
 #include "micro/micro.h"
 #include "method/teams.h"
+#include "method/witness.h"
 #include "stat/stat.h"
 
 #include <math.h>
@@ -68,6 +72,97 @@ static void put_clock(struct xr_description *d, const struct xr_reading *r, int 
 	}
 }
 
+/* ---- do CPUs stay where they are? ------------------------------------------------------------------------------- */
+
+enum { PAIRS_EACH = 3, LOOKS = 3 };
+static const double shared_now = 1.5, apart_now = 1.25; /* slowdown of the stream that suffers most */
+
+struct couple {
+	int cpu[2];
+	bool siblings; /* as found before */
+	double alone[XR_WITNESSES_MAX], both[XR_WITNESSES_MAX];
+};
+
+/* A few pairs within cores, and of neighbouring cores. */
+static int choose_couples(const json_t *cores, struct couple *couple)
+{
+	int n = 0;
+	size_t n_cores = json_array_size(cores);
+	for (size_t i = 0; i < n_cores && n < PAIRS_EACH; i++) {
+		const json_t *core = json_array_get(cores, i);
+		if (json_array_size(core) > 1) {
+			couple[n].cpu[0] = (int)json_integer_value(json_array_get(core, 0));
+			couple[n].cpu[1] = (int)json_integer_value(json_array_get(core, 1));
+			couple[n++].siblings = true;
+		}
+	}
+	for (size_t i = 0; i + 1 < n_cores && i < PAIRS_EACH; i++) {
+		for (size_t k = 0; k < 2; k++)
+			couple[n].cpu[k] = (int)json_integer_value(json_array_get(json_array_get(cores, i + k), 0));
+		couple[n++].siblings = false;
+	}
+	return n;
+}
+
+/* One more look at all pairs; the best of all looks counts, for others only ever take time. */
+static int look(struct xr_run *run, const struct xr_witnesses *w, struct couple *couple, int n)
+{
+	struct xr_spec *spec = xr_arena_array(xr_run_arena(run), struct xr_spec, 2 * n * w->n_streams);
+	struct xr_reading *r = xr_arena_array(xr_run_arena(run), struct xr_reading, 2 * n * w->n_streams);
+	struct xr_effort few = {.samples = 5, .samples_max = 5};
+	int k = 0;
+	for (int i = 0; i < n; i++)
+		for (int s = 0; s < w->n_streams; s++)
+			for (int members = 1; members <= 2; members++)
+				spec[k++] = xr_witness_attacked(xr_run_arena(run), w, s, couple[i].cpu, NULL, members);
+	if (xr_run_time_with(run, &few, spec, (size_t)k, r))
+		return -1;
+	for (int i = 0; i < k; i++) {
+		struct couple *c = &couple[i / 2 / w->n_streams];
+		double *best = (i % 2 ? c->both : c->alone) + i / 2 % w->n_streams;
+		if (r[i].status == XR_READ_OK && r[i].cycles > 0)
+			*best = *best > 0 ? fmin(*best, r[i].cycles) : r[i].cycles;
+	}
+	return 0;
+}
+
+static bool moved(const struct couple *c, const struct xr_witnesses *w)
+{
+	double worst = 0;
+	for (int s = 0; s < w->n_streams; s++)
+		worst = fmax(worst, c->alone[s] > 0 ? c->both[s] / c->alone[s] : 0);
+	return worst > 0 && (c->siblings ? worst < apart_now : worst >= shared_now);
+}
+
+static int ask_moved(struct xr_run *run)
+{
+	struct xr_description *d = xr_run_description(run);
+	const struct xr_fact *siblings = xr_description_fact(d, "threads.siblings");
+	struct couple couple[2 * PAIRS_EACH] = {0};
+	struct xr_witnesses w;
+	int n = siblings && siblings->status == XR_OK ? choose_couples(siblings->value, couple) : 0, n_moved = 1;
+	if (!n) {
+		xr_fact_none(d, "noise.moved", XR_UNSUPPORTED, "asked at the end, where threads found cores");
+		return 0;
+	}
+	if (xr_witnesses_make(run, false, &w))
+		return -1;
+	for (int i = 0; i < LOOKS && n_moved && w.n_streams; i++) {
+		if (look(run, &w, couple, n))
+			return -1;
+		n_moved = 0;
+		for (int k = 0; k < n; k++)
+			n_moved += moved(&couple[k], &w);
+	}
+	struct xr_fact *fact = xr_fact_bool(d, "noise.moved", n_moved > 0, 0.85, "siblings asked again");
+	if (n_moved)
+		xr_fact_note(fact, "%d of %d pairs of CPUs: what was one core is not any more, or the other way round",
+		             n_moved, n);
+	return 0;
+}
+
+/* ---- the micro-benchmark ----------------------------------------------------------------------------------------- */
+
 static int run_noise(struct xr_run *run)
 {
 	struct xr_description *d = xr_run_description(run);
@@ -97,17 +192,19 @@ static int run_noise(struct xr_run *run)
 	put_lost(d, &quick[0], &wall);
 	put_interrupts(d, &stops, 2 * window_ns);
 	put_clock(d, quick, 5, &quick[0]);
-	return 0;
+	xr_run_progress(run, 0.9, "siblings");
+	return ask_moved(run);
 }
 
-static const char *const finds[] = {"noise.lost", "noise.interrupts", "noise.drift", "noise.neighbour", NULL};
+static const char *const finds[] = {"noise.lost",      "noise.interrupts", "noise.drift",
+                                    "noise.neighbour", "noise.moved",      NULL};
 
 const struct xr_micro xr_micro_noise = {
 	.id = "noise",
 	.title = "how quiet the machine is",
 	.finds = finds,
 	.needs = NULL,
-	.cost_s = 0.8,
+	.cost_s = 0.5,
 	.kinds = 1u << XR_TEAM | 1u << XR_OPS,
 	.run = run_noise,
 };

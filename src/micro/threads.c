@@ -17,18 +17,20 @@
  *
  * When it fails: pinning forbidden or one CPU only: says so. A hypervisor that moves virtual CPUs about, or neighbours
  * on the same core that come and go, make a pair look like siblings now and then: an answer needs two looks that agree,
- * over the best of all readings so far, and where none is found in six looks the facts are unreliable. Cores that share
- * a unit but not the first cache (or the other way round) are neither: the witnesses disagree, which is said.
+ * over the best of all readings so far, and where none is found in six looks the facts are unreliable; noise asks again
+ * at the end of the run. Cores that share a unit but not the first cache (or the other way round) are neither: the
+ * witnesses disagree, which is said.
  */
 #include "micro/micro.h"
 #include "method/teams.h"
+#include "method/witness.h"
 #include "stat/grouptest.h"
 #include "stat/stat.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { WITNESSES_MAX = 7, CPUS_MAX = 4096, ASKS = 6, BATCH = 8, TYPE_READS = 4, CHASE_ID = 7000 };
+enum { CPUS_MAX = 4096, ASKS = 6, BATCH = 8, TYPE_READS = 4 };
 enum { WALKERS_MAX = 64, FEW = 1 | 1 << 2 | 1 << 3 };
 enum {
 	LOOK = 7,
@@ -44,22 +46,20 @@ struct threads {
 	struct xr_run *run;
 	const int *cpu; /* ids by index; everything below works with indices */
 	int n;
-	struct xr_spec witness[WITNESSES_MAX]; /* streams, and last the walk where there is a first-level cache */
-	int n_witnesses, n_streams;
-	struct xr_spec sweep;          /* what attacks the walk: the same places, not waiting for each other */
-	double (*solo)[WITNESSES_MAX]; /* cycles by CPU and witness; 0: not read yet */
-	double *clock_ns;              /* reference cycle by CPU */
-	double *latency;               /* of the first-level cache by CPU, cycles */
-	bool *shaky;                   /* readings of this CPU alone fell into two modes */
-	int *core;                     /* by CPU: the lowest CPU of its core; -1: not placed; -2: undecidable */
-	int victim;                    /* of the question that is being bisected */
-	int telling;                   /* the stream that siblings suffer most from; -1: no siblings seen yet */
+	struct xr_witnesses w;
+	double (*solo)[XR_WITNESSES_MAX]; /* cycles by CPU and witness; 0: not read yet */
+	double *clock_ns;                 /* reference cycle by CPU */
+	double *latency;                  /* of the first-level cache by CPU, cycles */
+	bool *shaky;                      /* readings of this CPU alone fell into two modes */
+	int *core;                        /* by CPU: the lowest CPU of its core; -1: not placed; -2: undecidable */
+	int victim;                       /* of the question that is being bisected */
+	int telling;                      /* the stream that siblings suffer most from; -1: no siblings seen yet */
 };
 
 /* What an attack did so far: the best reading of each witness alone and attacked. Neighbours only ever add time, and
  * contention is there in every reading, so the best of several tells the two apart. */
 struct effect {
-	double alone[WITNESSES_MAX], attacked[WITNESSES_MAX];
+	double alone[XR_WITNESSES_MAX], attacked[XR_WITNESSES_MAX];
 };
 
 static double slowdown(const struct effect *e, int witness)
@@ -72,16 +72,16 @@ static double slowdown(const struct effect *e, int witness)
  * suffer, it is enough that it suffers at all. */
 static enum xr_verdict judge(const struct threads *t, const struct effect *e, unsigned witnesses)
 {
-	double units = 0, walk = t->n_streams < t->n_witnesses ? slowdown(e, t->n_streams) : 0;
+	double units = 0, walk = t->w.n_streams < t->w.n ? slowdown(e, t->w.n_streams) : 0;
 	int shared = 0;
-	for (int k = 0; k < t->n_streams; k++) {
+	for (int k = 0; k < t->w.n_streams; k++) {
 		units = fmax(units, slowdown(e, k));
 		shared += slowdown(e, k) >= units_shared;
 	}
-	bool walked = (witnesses >> t->n_streams) & 1;
+	bool walked = (witnesses >> t->w.n_streams) & 1;
 	if (shared && walked && walk >= (shared > 1 ? cache_apart : cache_shared))
 		return XR_YES;
-	if (t->n_streams == t->n_witnesses && (shared > 1 || (shared && t->telling >= 0)))
+	if (t->w.n_streams == t->w.n && (shared > 1 || (shared && t->telling >= 0)))
 		return XR_YES;
 	if (units > 0 && units < units_apart && (!walked || (walk > 0 && walk < cache_apart)))
 		return XR_NO;
@@ -99,7 +99,7 @@ struct question {
 
 static unsigned asked(const struct threads *t, const struct question *q)
 {
-	return q->witnesses ? q->witnesses : (1u << t->n_witnesses) - 1;
+	return q->witnesses ? q->witnesses : (1u << t->w.n) - 1;
 }
 
 static bool is_asked(const struct threads *t, const struct question *q, int witness)
@@ -115,8 +115,7 @@ static struct xr_spec attack(struct threads *t, const struct question *q, int n_
 		place[i] = i ? q->attacker[i - 1] : q->victim;
 		cpu[i] = t->cpu[place[i]];
 	}
-	return xr_spec_team(arena, XR_TOGETHER, cpu, place, (unsigned)n_attackers + 1, &t->witness[witness],
-	                    witness < t->n_streams ? &t->witness[witness] : &t->sweep);
+	return xr_witness_attacked(arena, &t->w, witness, cpu, place, n_attackers + 1);
 }
 
 static void better(double *best, double value)
@@ -137,11 +136,11 @@ static void note_alone(struct threads *t, int cpu, int witness, const struct xr_
 static int ask(struct threads *t, const struct question *q, int n, int samples, struct effect *out)
 {
 	struct xr_arena *arena = xr_run_arena(t->run);
-	struct xr_spec *spec = xr_arena_array(arena, struct xr_spec, 2 * n * t->n_witnesses);
-	struct xr_reading *r = xr_arena_array(arena, struct xr_reading, 2 * n * t->n_witnesses);
+	struct xr_spec *spec = xr_arena_array(arena, struct xr_spec, 2 * n * t->w.n);
+	struct xr_reading *r = xr_arena_array(arena, struct xr_reading, 2 * n * t->w.n);
 	size_t n_specs = 0, next = 0;
 	for (int i = 0; i < n; i++)
-		for (int k = 0; k < t->n_witnesses; k++) {
+		for (int k = 0; k < t->w.n; k++) {
 			if (!is_asked(t, &q[i], k))
 				continue;
 			spec[n_specs++] = attack(t, &q[i], 0, k);
@@ -151,7 +150,7 @@ static int ask(struct threads *t, const struct question *q, int n, int samples, 
 	if (n_specs && xr_run_time_with(t->run, &effort, spec, n_specs, r))
 		return -1;
 	for (int i = 0; i < n; i++)
-		for (int k = 0; k < t->n_witnesses; k++) {
+		for (int k = 0; k < t->w.n; k++) {
 			if (!is_asked(t, &q[i], k))
 				continue;
 			const struct xr_reading *alone = &r[next++], *attacked = &r[next++];
@@ -167,7 +166,7 @@ static int ask(struct threads *t, const struct question *q, int n, int samples, 
 static int most_telling(const struct threads *t, const struct effect *e)
 {
 	int best = 0;
-	for (int k = 1; k < t->n_streams; k++)
+	for (int k = 1; k < t->w.n_streams; k++)
 		if (slowdown(e, k) > slowdown(e, best))
 			best = k;
 	return best;
@@ -255,7 +254,7 @@ static int place_by_guess(struct threads *t, int first)
 	struct xr_arena *arena = xr_run_arena(t->run);
 	/* The stream that tells siblings; when there are none so far, a few of each kind of unit and the walk. Walks on
 	 * hundreds of CPUs at once take long, and streams are enough for a no. */
-	unsigned streams = (1u << t->n_streams) - 1, walk = ((1u << t->n_witnesses) - 1) & ~streams;
+	unsigned streams = (1u << t->w.n_streams) - 1, walk = ((1u << t->w.n) - 1) & ~streams;
 	unsigned telling = t->telling < 0 ? (streams & FEW) | (t->n <= WALKERS_MAX ? walk : 0) : 1u << t->telling;
 	for (int next = 0; next < t->n;) {
 		struct question q[2 * BATCH];
@@ -326,7 +325,7 @@ static bool differ_surely(const struct threads *t, int a, int b)
 /* Throughput: lower all the time on a core that somebody else uses too. */
 static bool differ_in_streams(const struct threads *t, int a, int b)
 {
-	for (int k = 0; k < t->n_streams; k++)
+	for (int k = 0; k < t->w.n_streams; k++)
 		if (apart(t->solo[a][k], t->solo[b][k], type_apart))
 			return true;
 	return false;
@@ -336,23 +335,23 @@ static bool differ_in_streams(const struct threads *t, int a, int b)
 static int read_alone(struct threads *t)
 {
 	struct xr_arena *arena = xr_run_arena(t->run);
-	int w = t->n_streams + 1;
+	int w = t->w.n_streams + 1;
 	struct xr_spec *spec = xr_arena_array(arena, struct xr_spec, BATCH * w);
 	struct xr_reading *r = xr_arena_array(arena, struct xr_reading, BATCH * w);
-	struct xr_spec tiny = xr_spec_walkabout(arena, CHASE_ID, 1024, 64, XR_READ, XR_ANY);
+	struct xr_spec tiny = xr_spec_walkabout(arena, XR_WITNESS_BUFFER, 1024, 64, XR_READ, XR_ANY);
 	for (int from = 0; from < t->n; from += BATCH) {
 		int n = t->n - from < BATCH ? t->n - from : BATCH;
 		for (int i = 0; i < n * w; i++) {
 			int place = from + i / w, k = i % w;
 			spec[i] = xr_spec_team(arena, XR_TOGETHER, &t->cpu[place], &place, 1,
-			                       k < t->n_streams ? &t->witness[k] : &tiny, NULL);
+			                       k < t->w.n_streams ? &t->w.spec[k] : &tiny, NULL);
 		}
 		if (xr_run_time(t->run, spec, (size_t)(n * w), r))
 			return -1;
 		for (int i = 0; i < n * w; i++) {
 			if (r[i].status != XR_READ_OK || !(r[i].cycles > 0))
 				continue;
-			if (i % w < t->n_streams)
+			if (i % w < t->w.n_streams)
 				note_alone(t, from + i / w, i % w, &r[i]);
 			else
 				better(&t->latency[from + i / w], r[i].cycles);
@@ -410,68 +409,6 @@ static int put_types(struct threads *t)
 
 /* ---- the micro-benchmark ----------------------------------------------------------------------------------------- */
 
-/* Steps of 64 bytes over most of the largest footprint that is as fast as a tiny one: fits once, not twice, since the
- * sizes tried are a factor of 1.5 apart. The sweep goes a size further: it fills the cache whatever the policy. The cache
- * facts are not needed for that. */
-static int make_walk(struct threads *t, struct xr_spec *walk, bool *have)
-{
-	static const int kib[] = {2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512};
-	enum { N = sizeof kib / sizeof *kib, AT_ONCE = 6 };
-	struct xr_spec spec[AT_ONCE + 1];
-	struct xr_reading r[AT_ONCE + 1];
-	int fits = -1;
-	spec[0] = xr_spec_walkabout(xr_run_arena(t->run), CHASE_ID, 1024, 64, XR_READ, XR_ANY);
-	for (int from = 0; from < N && fits == from - 1; from += AT_ONCE) {
-		int n = N - from < AT_ONCE ? N - from : AT_ONCE;
-		for (int i = 0; i < n; i++)
-			spec[i + 1] = xr_spec_walkabout(xr_run_arena(t->run), CHASE_ID, (uint64_t)kib[from + i] << 10,
-			                                64, XR_READ, XR_ANY);
-		if (xr_run_time(t->run, spec, (size_t)n + 1, r))
-			return -1;
-		for (int i = 1; i <= n && fits == from + i - 2; i++)
-			if (r[i].status == XR_READ_OK && r[i].cycles < 1.15 * r[0].cycles)
-				fits = from + i - 1;
-	}
-	*have = fits >= 0 && fits < N - 1;
-	if (!*have)
-		return 0;
-	*walk = xr_spec_walkabout(xr_run_arena(t->run), CHASE_ID, (uint64_t)kib[fits] * 870 / 64 * 64, 64, XR_READ,
-	                          XR_ANY);
-	/* not waiting for each other: of two dependent walks the one that hits would starve the other one */
-	t->sweep =
-		xr_spec_walkabout(xr_run_arena(t->run), CHASE_ID, (uint64_t)kib[fits + 1] << 10, 64, XR_TOUCH, XR_ANY);
-	return 0;
-}
-
-/* Streams of every unit that this machine has, wide enough to saturate it and narrow enough not to spill. */
-static int make_witnesses(struct threads *t)
-{
-	bool have_walk;
-	static const struct {
-		enum xr_op op;
-		enum xr_type type;
-	} candidates[] = {{XR_ADD, XR_I64}, {XR_MUL, XR_I64}, {XR_ADD, XR_F64},
-	                  {XR_DIV, XR_I64}, {XR_DIV, XR_F64}, {XR_LOAD, XR_I64}};
-	enum { N = sizeof candidates / sizeof *candidates };
-	struct xr_spec spec[N];
-	struct xr_reading r[N];
-	for (int i = 0; i < N; i++) {
-		const char *registers = xr_types[candidates[i].type].fp ? "registers.f64" : "registers.int";
-		int n = (int)xr_run_number(t->run, registers, 10) - 2;
-		spec[i] = xr_spec_stream(candidates[i].op, candidates[i].type, n < 2 ? 2 : (n > 8 ? 8 : n));
-	}
-	struct xr_effort once = {.samples = 3, .samples_max = 3};
-	if (xr_run_time_with(t->run, &once, spec, N, r))
-		return -1;
-	for (int i = 0; i < N; i++)
-		if (r[i].status == XR_READ_OK && r[i].cycles > 0)
-			t->witness[t->n_streams++] = spec[i];
-	if (make_walk(t, &t->witness[t->n_streams], &have_walk))
-		return -1;
-	t->n_witnesses = t->n_streams + have_walk;
-	return 0;
-}
-
 static void put_nothing(struct xr_run *run, enum xr_status status, const char *why)
 {
 	static const char *const ids[] = {"threads.cores", "threads.smt", "threads.siblings", "threads.types"};
@@ -500,7 +437,7 @@ static void put_siblings(struct threads *t)
 		cores++;
 		json_array_append_new(groups, group);
 	}
-	double sure = t->n_streams == t->n_witnesses ? 0.8 : (shaky ? 0.85 : 0.97);
+	double sure = t->w.n_streams == t->w.n ? 0.8 : (shaky ? 0.85 : 0.97);
 	struct xr_fact *fact[3] = {
 		xr_fact_count(d, "threads.cores", cores, "", sure, method),
 		xr_fact_count(d, "threads.smt", smt, "", sure, method),
@@ -556,9 +493,9 @@ static int run_threads(struct xr_run *run)
 	t.shaky = xr_arena_array(arena, bool, t.n);
 	t.core = xr_arena_array(arena, int, t.n);
 	xr_run_progress(run, 0.02, "witnesses");
-	if (make_witnesses(&t))
+	if (xr_witnesses_make(run, true, &t.w))
 		return -1;
-	if (!t.n_streams || t.n_witnesses < 2) {
+	if (!t.w.n_streams || t.w.n < 2) {
 		put_nothing(run, XR_UNRELIABLE,
 		            "no two witnesses: no streams that saturate a unit, and no first-level cache");
 		return 0;
@@ -572,12 +509,14 @@ static int run_threads(struct xr_run *run)
 static const char *const finds[] = {"threads.logical",  "threads.cores", "threads.smt",
                                     "threads.siblings", "threads.types", NULL};
 
+static const char *const needs[] = {"noise", NULL};
+
 const struct xr_micro xr_micro_threads = {
 	.id = "threads",
 	.title = "logical CPUs, cores, SMT siblings, types of cores",
 	.finds = finds,
-	.needs = NULL,
-	.cost_s = 2,
+	.needs = needs,
+	.cost_s = 0.7,
 	.kinds = 1u << XR_TEAM | 1u << XR_OPS | 1u << XR_CHAIN,
 	.run = run_threads,
 };
