@@ -6,8 +6,10 @@
 #include "engine/engine.h"
 
 #include <hwloc.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static void claim(struct xr_description *d, const char *id, json_t *claimed)
@@ -139,6 +141,24 @@ static void claim_frequency(struct xr_description *d, hwloc_topology_t topology)
 		claim(d, "cpu.frequency", json_real(best_mhz * 1e6));
 }
 
+/* The tick is the step of the clock that it advances. A thread's slice is looked at when the tick comes, so it lasts one
+ * tick at least; the OS tells it in whole ticks, and those shorter than one as none. */
+static void claim_scheduler(struct xr_description *d)
+{
+	struct timespec tick = {0, 0}, slice = {0, 0};
+#ifdef CLOCK_MONOTONIC_COARSE
+	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick))
+		return;
+#endif
+	double tick_s = (double)tick.tv_sec + (double)tick.tv_nsec * 1e-9, slice_s = 0;
+	if (!sched_rr_get_interval(0, &slice))
+		slice_s = (double)slice.tv_sec + (double)slice.tv_nsec * 1e-9;
+	if (!(tick_s > 0))
+		return;
+	claim(d, "os.tick", json_real(tick_s));
+	claim(d, "os.timeslice", json_real(slice_s > tick_s ? slice_s : tick_s));
+}
+
 /* A claim that the machine does not honour is worth a word on the fact itself. */
 static void say_what_differs(struct xr_description *d)
 {
@@ -176,6 +196,7 @@ void xr_claims_add(struct xr_description *d, const struct xr_target_info *info)
 		claim_threads(d, topology);
 		claim_memory(d, topology);
 		claim_frequency(d, topology);
+		claim_scheduler(d);
 		say_what_differs(d);
 	}
 	hwloc_topology_destroy(topology);

@@ -5,7 +5,7 @@
  * (does somebody else's thread use the other half of the core), noise.moved (are CPUs that were threads of one core
  * none any more, or the other way round: a hypervisor moves virtual CPUs about).
  *
- * Idea: the same stream of operations timed over tens of microseconds, most of which nobody disturbs, and over a window
+ * Idea: the same chain of operations timed over tens of microseconds, most of which nobody disturbs, and over a window
  * of many time slots, which nobody escapes. The difference is what others took. A thread that watches the clock sees
  * each stop. The reference cycle beside every sample shows the clock's wander; two modes in the throughput of a lone
  * thread show a sibling that comes and goes.
@@ -24,7 +24,7 @@
 
 #include <math.h>
 
-enum { STOP_NS = 1000 };
+enum { STOP_NS = 1000, BATCHES = 5 };
 
 static void put_lost(struct xr_description *d, const struct xr_reading *quick, const struct xr_reading *wall)
 {
@@ -167,31 +167,33 @@ static int run_noise(struct xr_run *run)
 {
 	struct xr_description *d = xr_run_description(run);
 	const struct xr_target_info *info = xr_run_info(run);
+	struct xr_arena *arena = xr_run_arena(run);
 	int cpu = info->can_pin && info->n_cpus > 0 ? info->cpu_ids[0] : -1;
-	struct xr_spec stream = xr_spec_stream(XR_ADD, XR_I64, 8);
-	double window_ns = xr_run_quick(run) ? 4e7 : 6e7;
-	struct xr_spec spec[3] = {
-		xr_spec_team(xr_run_arena(run), XR_TOGETHER, &cpu, NULL, 1, &stream, NULL),
-		xr_spec_team(xr_run_arena(run), XR_WALL, &cpu, NULL, 1, &stream, NULL),
-		xr_spec_team(xr_run_arena(run), XR_SLICES, &cpu, NULL, 1, NULL, NULL),
-	};
-	struct xr_reading quick[5], wall, stops;
-	struct xr_effort few = {.samples = 3, .samples_max = 3}, once = {.samples = 1, .samples_max = 1};
+	/* a neighbour on the same core slows many chains down, which is not time lost; one chain hardly */
+	struct xr_spec chains = xr_spec_stream(XR_ADD, XR_I64, 8), chain = xr_spec_stream(XR_ADD, XR_I64, 1);
+	struct xr_spec stream = xr_spec_team(arena, XR_TOGETHER, &cpu, NULL, 1, &chains, NULL);
+	struct xr_spec spec[2] = {xr_spec_team(arena, XR_TOGETHER, &cpu, NULL, 1, &chain, NULL),
+	                          xr_spec_team(arena, XR_WALL, &cpu, NULL, 1, &chain, NULL)};
+	struct xr_spec watch = xr_spec_team(arena, XR_SLICES, &cpu, NULL, 1, NULL, NULL);
+	struct xr_reading short_stream[BATCHES], lost[2], stops;
+	struct xr_effort few = {.samples = 5, .samples_max = 5}, once = {.samples = 1, .samples_max = 1};
 	struct xr_effort many = {.samples = 15, .samples_max = 15};
-	spec[1].team.window_ns = window_ns;
-	spec[2].team.window_ns = 2 * window_ns;
-	spec[2].team.bytes = STOP_NS;
-	for (int i = 0; i < 5; i++) {
+	spec[1].team.window_ns = xr_run_quick(run) ? 2e7 : 4e7;
+	watch.team.window_ns = xr_run_quick(run) ? 8e7 : 1.5e8;
+	watch.team.bytes = STOP_NS;
+	for (int i = 0; i < BATCHES; i++) {
 		xr_run_progress(run, 0.1 * i, "short samples");
-		if (xr_run_time_with(run, &many, &spec[0], 1, &quick[i]))
+		if (xr_run_time_with(run, &many, &stream, 1, &short_stream[i]))
 			return -1;
 	}
 	xr_run_progress(run, 0.5, "long windows");
-	if (xr_run_time_with(run, &few, &spec[1], 1, &wall) || xr_run_time_with(run, &once, &spec[2], 1, &stops))
+	if (xr_run_time_with(run, &few, spec, 2, lost))
 		return -1;
-	put_lost(d, &quick[0], &wall);
-	put_interrupts(d, &stops, 2 * window_ns);
-	put_clock(d, quick, 5, &quick[0]);
+	put_lost(d, &lost[0], &lost[1]);
+	if (xr_run_time_with(run, &once, &watch, 1, &stops))
+		return -1;
+	put_interrupts(d, &stops, watch.team.window_ns);
+	put_clock(d, short_stream, BATCHES, &short_stream[0]);
 	xr_run_progress(run, 0.9, "siblings");
 	return ask_moved(run);
 }
