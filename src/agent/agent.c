@@ -3,11 +3,12 @@
  * It reads lines and answers with lines, so that any pipe will do (a process, a runner in front of it, ssh). Compiled
  * with XR_BAKED the lines come from a table inside the program, for targets that cannot be talked to.
  *
- *   hello                             hello 1 COST_NS GRANULE_NS REFERENCE_ADDS
+ *   hello                             hello 1 COST_NS GRANULE_NS REFERENCE_ADDS ALONE
  *   work W ops K | work W chain …     what members of a team do
- *   spec I clock | ops K | chain … | walk … | team …     (the words of xr_spec_text(); K: index of the generated function)
- *   ready SAMPLE_NS                   for each spec:  try I   then   ok I CODE_BYTES   or   bad I u|f REASON
- *   rounds N I I …                    for each sample:  s I LONG_NS LONG_OPS SHORT_NS SHORT_OPS REF_NS HIT;  then  done
+ *   spec I clock | ops K | chain … | walk … | team …     (the words of xr_spec_text(), but ops K POWER:
+ *                                     index of the generated function; its vectors' class, 0: none in it)
+ *   ready SAMPLE_NS                   for each spec:  try I   then   ok I CODE_BYTES   or   bad I u|f REASON;  then  done …
+ *   rounds N I I …                    for each sample:  s I LONG_NS LONG_OPS SHORT_NS SHORT_OPS REF_NS HIT;  then  done PATIENCE_NS
  *                                     a specification that fails now:  bad I f REASON
  *   clear                             forgets all specifications of this batch; buffers stay
  *   quit
@@ -44,6 +45,7 @@ struct spec {
 	enum kind kind;
 	int bad;
 	int nano;
+	int power; /* class of vectors in it, wider and fp higher: units have to be woken up for each */
 	struct xr_agent_chain *chain;
 	struct xr_agent_walk *walk;
 	struct xr_agent_team *team;
@@ -62,6 +64,8 @@ static int n_works;
 static struct sample *samples;
 static size_t n_samples, room_samples;
 static double sample_ns = 30000;
+static double core_alone;  /* see xr_core_find() */
+static double patience_ns; /* left for waiting until the core is ours */
 static struct xr_team_pool *pool;
 static unsigned long long rng = 88172645463325252ull;
 
@@ -137,6 +141,27 @@ static void settle(struct spec *s)
 		xr_chain_ready(s->chain);
 	if (s->kind == WALK)
 		xr_walk_ready(s->walk);
+}
+
+/* The units of wide vectors sleep until they are used: then they work at a quarter and at two thirds of their speed for
+ * some hundred microseconds each, while the clock slows down, and fall asleep again as quickly. */
+static void wake_up(struct spec *s)
+{
+	enum { SAME = 4 };
+	const double window_ns = 2e5, most_ns = 5e6;
+	double first = xr_now_ns(), start = first, last = 0;
+	unsigned long runs = 0;
+	for (int same = 0; same < SAME && start - first < most_ns;) {
+		run_once(s, s->reps_long, NULL);
+		runs++;
+		double now = xr_now_ns(), each = (now - start) / (double)runs;
+		if (now - start < window_ns)
+			continue;
+		same = each > 0.98 * last && each < 1.02 * last ? same + 1 : 0;
+		last = each;
+		start = now;
+		runs = 0;
+	}
 }
 
 /* Repetitions by doubling until half the wanted length, then scaled once. */
@@ -217,14 +242,47 @@ static void sample_team(int i)
 		add_sample(i, &out[k]);
 }
 
+/* Waits until nobody else uses the core: a neighbour on its other thread that is not busy all the time leaves it alone for
+ * milliseconds, ten or twenty times a second. Not for ever. */
+static int wait_for_core(void)
+{
+	const double most_ns = 2e7;
+	double start = xr_now_ns(), now = start;
+	int ours = xr_core_is_ours();
+	while (!ours && now - start < patience_ns && now - start < most_ns) {
+		ours = xr_core_is_ours() && xr_core_is_ours() && xr_core_is_ours();
+		now = xr_now_ns();
+	}
+	patience_ns -= now - start < patience_ns ? now - start : patience_ns;
+	return ours;
+}
+
+/* Streams of operations are timed while nobody else uses the core: what is timed lies between two looks that found it so.
+ * Gives up after a while, and says that the sample was disturbed. */
+static void sample_ops(int i)
+{
+	enum { TRIES = 12 };
+	struct spec *s = &specs[i];
+	struct xr_team_sample t = {0};
+	t.hit = 1;
+	for (int k = 0; k < TRIES && t.hit; k++) {
+		run_once(s, s->reps_short / 4 + 1, NULL); /* the way into the loop is cold after others */
+		int ours = wait_for_core();
+		long before = preemptions();
+		run_once(s, 1, NULL);
+		t.short_ns = timed_run(s, s->reps_short, &t.short_ops);
+		t.long_ns = timed_run(s, s->reps_long, &t.long_ops);
+		t.hit = !ours || preemptions() != before || !xr_core_is_ours();
+	}
+	add_sample(i, &t);
+}
+
 static void sample_work(int i)
 {
 	struct spec *s = &specs[i];
 	struct xr_team_sample t = {0};
 	settle(s);
 	long before = preemptions();
-	if (s->kind == OPS) /* the way into the loop is cold after others and after the system call */
-		run_once(s, s->reps_short / 4 + 1, NULL);
 	if (is_script(s)) {
 		t.long_ops = xr_chain_run(s->chain, s->reps_long, &t.long_ns);
 	} else {
@@ -262,20 +320,33 @@ static void shuffle(int *idx, int k)
 	}
 }
 
+static int by_power(const void *a, const void *b)
+{
+	const struct spec *x = &specs[*(const int *)a], *y = &specs[*(const int *)b];
+	return (x->power > y->power) - (x->power < y->power);
+}
+
 static void take_rounds(int rounds, int *idx, int k)
 {
+	int power = 0; /* what the units are awake for */
 	n_samples = 0;
 	for (int r = 0; r < rounds; r++) {
 		shuffle(idx, k);
+		qsort(idx, (size_t)k, sizeof *idx, by_power);
 		for (int j = 0; j < k;) {
 			size_t from = n_samples;
 			double before = xr_reference_ns(), start = xr_now_ns();
 			do {
 				struct spec *s = &specs[idx[j]];
+				if (!s->bad && s->power > power)
+					wake_up(s);
+				power = s->power;
 				if (!s->bad && s->kind == CLOCK)
 					sample_clock(idx[j]);
 				else if (!s->bad && s->kind == TEAM)
 					sample_team(idx[j]);
+				else if (!s->bad && s->kind == OPS)
+					sample_ops(idx[j]);
 				else if (!s->bad)
 					sample_work(idx[j]);
 				j++;
@@ -288,7 +359,7 @@ static void take_rounds(int rounds, int *idx, int k)
 		printf("s %d %.17g %.17g %.17g %.17g %.17g %d\n", samples[i].spec, t->long_ns, t->long_ops, t->short_ns,
 		       t->short_ops, t->ref_ns, t->hit);
 	}
-	printf("done\n");
+	printf("done %.0f\n", patience_ns);
 	fflush(stdout);
 }
 
@@ -350,6 +421,7 @@ static char make_spec(struct spec *s, char **words, int n, char *error, size_t e
 	if (!strcmp(words[0], "ops") && n > 1) {
 		s->kind = OPS;
 		s->nano = nano_index(words[1]);
+		s->power = n > 2 ? atoi(words[2]) : 0;
 		return 0;
 	}
 	if (!strcmp(words[0], "chain")) {
@@ -404,6 +476,7 @@ static void add_spec(char **words, int n)
 
 static void make_ready(double wanted_ns)
 {
+	int power = 0;
 	if (wanted_ns > 0)
 		sample_ns = wanted_ns;
 	for (int i = 0; i < n_specs; i++) {
@@ -417,9 +490,14 @@ static void make_ready(double wanted_ns)
 		printf("try %d\n", i);
 		fflush(stdout);
 		calibrate(&specs[i]);
+		if (specs[i].power > power) { /* too slow still */
+			wake_up(&specs[i]);
+			calibrate(&specs[i]);
+		}
+		power = specs[i].power;
 		printf("ok %d %g\n", i, specs[i].kind == WALK ? xr_walk_code_bytes(specs[i].walk) : 0.0);
 	}
-	printf("done\n");
+	printf("done %.0f\n", patience_ns);
 	fflush(stdout);
 }
 
@@ -438,7 +516,8 @@ static void obey(char *line)
 	if (!n)
 		return;
 	if (!strcmp(words[0], "hello")) {
-		printf("hello 1 %.17g %.17g %d\n", xr_clock_cost_ns(), xr_clock_granule_ns(), xr_reference_adds());
+		printf("hello 1 %.17g %.17g %d %.17g\n", xr_clock_cost_ns(), xr_clock_granule_ns(), xr_reference_adds(),
+		       core_alone);
 		fflush(stdout);
 	} else if (!strcmp(words[0], "spec") && n >= 3) {
 		add_spec(words, n);
@@ -498,7 +577,8 @@ static char *next_line(void)
 }
 #endif
 
-/* Arguments: CPU MEMORY_BYTES REFERENCE_ADDS (0: find out). CPU -1: stay where the OS puts us. */
+/* Arguments: CPU MEMORY_BYTES REFERENCE_ADDS ALONE (these two as an earlier agent said hello; 0: find out)
+ * PATIENCE_NS. CPU -1: stay where the OS puts us. */
 int main(int argc, char **argv)
 {
 	int cpu = argc > 1 ? atoi(argv[1]) : -1;
@@ -520,6 +600,8 @@ int main(int argc, char **argv)
 	xr_chain_setup(xr_now_ns, xr_clock_cost_ns(), (unsigned long long)memory);
 	xr_warm_up();
 	xr_reference_find(argc > 3 ? atoi(argv[3]) : 0);
+	core_alone = xr_core_find(argc > 4 ? atof(argv[4]) : 0);
+	patience_ns = argc > 5 ? atof(argv[5]) : 0;
 	while ((line = next_line()) && strcmp(line, "quit"))
 		obey(line);
 	forget();

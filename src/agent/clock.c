@@ -188,6 +188,91 @@ void xr_clock_init(void)
 		reference_reps *= 2;
 }
 
+/* ---- is the core ours? ---- */
+
+#if defined(__GNUC__)
+
+enum { STREAM_OPS = 96 }; /* per repetition */
+
+/* Independent additions, as many at once as most cores start: whoever uses the core's other thread takes some of them. */
+static unsigned long stream_of_adds(unsigned long reps)
+{
+	unsigned long a = operands[0], b = a, c = a, d = a, e = a, f = a, q = operands[1];
+/* clang-format off */
+#define ADD(v) v += q; __asm__ volatile("" : "+r"(v));
+#define ADD6 ADD(a) ADD(b) ADD(c) ADD(d) ADD(e) ADD(f)
+#define ADD48 ADD6 ADD6 ADD6 ADD6 ADD6 ADD6 ADD6 ADD6
+	for (; reps; reps--) {
+		ADD48 ADD48
+	}
+	/* clang-format on */
+	return a + b + c + d + e + f;
+}
+
+/* Independent additions against dependent multiplications, which leave room for a neighbour: no clock frequency in it. */
+static double look_at_core(unsigned long adds, unsigned long muls)
+{
+	double a = timed_chain(stream_of_adds, adds) - cost_ns, m = timed_chain(chain_of_muls, muls) - cost_ns;
+	return m > 0 ? a / m : 1e300;
+}
+
+static const double look_ns = 400;
+static unsigned long look_adds, look_muls;
+static double alone; /* a look while nobody else is there */
+
+double xr_core_find(double known)
+{
+	enum { LOOKS = 10000, TIMES = 16 };
+	/* Even beside a busy neighbour one look in a hundred is quick; one in a thousand is too quick, for an interrupt came
+	 * among the multiplications. */
+	const double quick = 0.005, together = 1.05;
+	if (granule_ns > look_ns / 100)
+		return 0;
+	for (look_adds = 4; timed_chain(stream_of_adds, look_adds) < look_ns; look_adds *= 2)
+		;
+	for (look_muls = 1; timed_chain(chain_of_muls, look_muls) < look_ns; look_muls *= 2)
+		;
+	double *look = malloc(LOOKS * TIMES * sizeof *look);
+	if (!look)
+		return 0;
+	size_t n = 0;
+	for (int i = 0; i < (known > 0 ? 1 : TIMES); i++) {
+		for (size_t end = n + LOOKS; n < end; n++)
+			look[n] = look_at_core(look_adds, look_muls);
+		qsort(look, n, sizeof *look, compare);
+		alone = look[(size_t)(quick * (double)n)];
+		if (look[n / 2] < together * alone) /* most are alike: nobody is there */
+			break;
+	}
+	free(look);
+	/* as a number that later agents can use, whatever lengths they take */
+	double scale = (double)(look_muls * REFERENCE_OPS) / (double)(look_adds * STREAM_OPS);
+	if (known > 0 && known / scale < alone)
+		alone = known / scale;
+	return alone * scale;
+}
+
+int xr_core_is_ours(void)
+{
+	const double slower = 1.06;
+	return alone <= 0 || look_at_core(look_adds, look_muls) < slower * alone;
+}
+
+#else
+
+double xr_core_find(double known)
+{
+	(void)known;
+	return 0;
+}
+
+int xr_core_is_ours(void)
+{
+	return 1;
+}
+
+#endif
+
 double xr_clock_cost_ns(void)
 {
 	return cost_ns;

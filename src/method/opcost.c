@@ -19,8 +19,11 @@ enum { LONE_UNROLL = 128, LONE_UNROLL_SLOW = 32, FRESH_VARIABLES = 2 };
 
 /* The loop's own instructions (count, compare, jump) over a body of at least 32. */
 static const double loop_insns = 0.5;
-static const double good_spread = 0.01, usable_spread = 0.05, folded = 0.9, bent = 0.03;
-static const double no_time = 0.04; /* cycles: no core starts 25 operations at once */
+static const double good_spread = 0.01, usable_spread = 0.05, folded = 0.9;
+static const double bent =
+	0.06; /* short samples show a few percent of the way into the loop; what is folded, half or more */
+static const double no_time = 0.04;  /* cycles: no core starts 25 operations at once */
+static const double no_chain = 0.45; /* cycles: no core's adders are more than double-pumped */
 
 static struct xr_spec stream(enum xr_op op, enum xr_type type, int n, enum xr_flavour flavour, enum xr_values values)
 {
@@ -57,7 +60,7 @@ const char *xr_opcost_objection(struct xr_arena *arena, const struct xr_opcost *
 	/* C widens small integers before it computes: extending them is part of the operation */
 	double most = xr_ops[cost->op].most_insns + (is_narrow(cost->type) ? 2 : 0) + loop_insns;
 	const struct xr_look *look = &reading->look;
-	if (reading->cycles < no_time)
+	if (reading->cycles < no_time || cost->reading[0].cycles < no_chain)
 		return "takes no time: the compiler seems to have removed the statement";
 	if (reading->nonlinear > bent)
 		return xr_arena_printf(arena, "time does not grow with length: %.0f %% off", 100 * reading->nonlinear);
@@ -105,7 +108,7 @@ void xr_opcost_decide(struct xr_opcost *cost, double extra_latency)
 	cost->alone = alone;
 	cost->best = least(cost);
 	cost->latency = alone->cycles - extra_latency;
-	cost->throughput = fmin(cost->best->cycles, alone->cycles);
+	cost->throughput = cost->best->cycles;
 }
 
 static double confidence(const struct xr_reading *r)
@@ -151,9 +154,9 @@ void xr_opcost_put(struct xr_run *run, const struct xr_opcost *cost, const char 
 		return;
 	id = id_of(run, cost, "in_flight", suffix);
 	double ratio = cost->latency / cost->throughput;
-	judge(run, cost, cost->best,
-	      xr_fact_count(d, id, ratio < 1 ? 1 : llround(ratio), "count",
-	                    fmin(c1, c2) * (fabs(ratio - round(ratio)) < 0.35 ? 1 : 0.8), "latency over throughput"));
+	fact = xr_fact_count(d, id, ratio < 1 ? 1 : llround(ratio), "count",
+	                     fmin(c1, c2) * (fabs(ratio - round(ratio)) < 0.35 ? 1 : 0.8), "latency over throughput");
+	judge(run, cost, xr_opcost_objection(xr_run_arena(run), cost, cost->alone) ? cost->alone : cost->best, fact);
 }
 
 void xr_opcost_put_none(struct xr_run *run, const struct xr_opcost *cost, const char *suffix, enum xr_status status,

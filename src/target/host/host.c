@@ -29,6 +29,8 @@ struct host {
 	double sample_ns; /* asked for by the user; 0: from the clock */
 	double cost_ns, granule_ns;
 	int reference_adds; /* what the first agent found: the others must mean the same */
+	double core_alone;  /* the same: what the core does while nobody else uses it */
+	double patience_ns; /* left for waiting until that is so */
 
 	/* the batch */
 	const struct xr_spec *specs;
@@ -45,6 +47,9 @@ struct host {
 	struct xr_raw_list *baked_samples;
 };
 
+/* Seconds of waiting for a neighbour on the core's other thread to pause, in a whole run. */
+static const double patience_all_ns = 3e9;
+
 /* ---- starting an agent ---- */
 
 static double patience(const struct host *h, double seconds)
@@ -54,11 +59,11 @@ static double patience(const struct host *h, double seconds)
 
 static int start_agent(struct host *h, struct xr_proc *proc, const char *program, struct xr_error *err)
 {
-	char cpu[16], memory[32], adds[16];
+	char cpu[16], memory[32], adds[16], alone[32], wait[32];
 	const char *argv[64];
 	size_t n = 0;
 	char **words = h->runner ? xr_words_split(h->runner) : NULL;
-	for (char **w = words; w && *w && n < 58; w++)
+	for (char **w = words; w && *w && n < 56; w++)
 		argv[n++] = *w;
 	snprintf(cpu, sizeof cpu, "%d", h->base.info.can_pin ? h->cpu : -1);
 	snprintf(memory, sizeof memory, "%" PRIu64, h->base.info.memory_bytes);
@@ -67,6 +72,10 @@ static int start_agent(struct host *h, struct xr_proc *proc, const char *program
 	argv[n++] = memory;
 	snprintf(adds, sizeof adds, "%d", h->reference_adds);
 	argv[n++] = adds;
+	snprintf(alone, sizeof alone, "%.17g", h->core_alone);
+	argv[n++] = alone;
+	snprintf(wait, sizeof wait, "%.0f", h->patience_ns);
+	argv[n++] = wait;
 	argv[n] = NULL;
 	int status = xr_proc_start(proc, argv, err);
 	free(words);
@@ -77,7 +86,8 @@ static int greet(struct host *h, struct xr_proc *proc, struct xr_error *err)
 {
 	const char *line;
 	if (!xr_proc_send(proc, "hello\n", 6) && xr_proc_line(proc, patience(h, 10), &line) == 1 &&
-	    sscanf(line, "hello 1 %lf %lf %d", &h->cost_ns, &h->granule_ns, &h->reference_adds) == 3)
+	    sscanf(line, "hello 1 %lf %lf %d %lf", &h->cost_ns, &h->granule_ns, &h->reference_adds, &h->core_alone) ==
+	            4)
 		return 0;
 	struct xr_strbuf how = {0};
 	xr_proc_stop(proc, &how);
@@ -87,12 +97,24 @@ static int greet(struct host *h, struct xr_proc *proc, struct xr_error *err)
 	return -1;
 }
 
-/* Samples of tens of microseconds: long against the clock's cost and grain, short against interrupts. */
+static bool all_streams(const struct host *h)
+{
+	for (size_t i = 0; i < h->n; i++)
+		if (h->specs[i].kind != XR_OPS)
+			return false;
+	return true;
+}
+
+/* Samples of tens of microseconds: long against the clock's cost and grain, short against interrupts. Streams of
+ * operations have nothing to warm up; their samples are as short as the clock allows, because a neighbour on the core's
+ * other thread leaves it alone only for microseconds at a time (agent/clock.h). */
 static double natural_sample_ns(const struct host *h)
 {
 	double length = 500 * h->cost_ns > 1000 * h->granule_ns ? 500 * h->cost_ns : 1000 * h->granule_ns;
 	if (h->granule_ns >= 1000)
 		return 1000 * h->granule_ns;
+	if (all_streams(h) && length < 20e3)
+		return length / 2;
 	return length < 20e3 ? 20e3 : length > 100e3 ? 100e3 : length;
 }
 
@@ -165,6 +187,19 @@ static void collect_streams(const struct host *h, struct streams *s, struct xr_a
 	s->compiled = xr_calloc(s->n, sizeof *s->compiled);
 }
 
+/* Vectors in the body, by what they ask of the machine's power: wider ones more, floating point more; 0: none. Those of
+ * one class are timed together. */
+static int power(const struct xr_ops_spec *ops)
+{
+	int most = 0;
+	for (int i = 0; i < ops->n_streams; i++) {
+		const struct xr_type_info *type = &xr_types[ops->stream[i].type];
+		int class = type->vector ? 2 * type->bytes + xr_types[type->element].fp : 0;
+		most = class > most ? class : most;
+	}
+	return most;
+}
+
 static const char *ops_line(struct host *h, struct streams *s, const struct xr_spec *spec, struct xr_reading *out)
 {
 	struct xr_arena *arena = &h->base.arena;
@@ -181,7 +216,7 @@ static const char *ops_line(struct host *h, struct streams *s, const struct xr_s
 		return NULL;
 	}
 	out->look = c->look;
-	return xr_arena_printf(arena, "ops %ld", table_place(s, stream));
+	return xr_arena_printf(arena, "ops %ld %d", table_place(s, stream), power(&spec->ops));
 }
 
 static const char *team_line(struct host *h, struct streams *s, const struct xr_spec *spec, struct xr_reading *out)
@@ -296,7 +331,7 @@ static enum ending listen(struct host *h, struct xr_proc *proc, double silence_s
 			return got ? SILENT : DIED;
 		size_t index;
 		double code_bytes;
-		if (!strcmp(line, "done"))
+		if (sscanf(line, "done %lf", &h->patience_ns) == 1)
 			return DONE;
 		if (sscanf(line, "try %zu", &index) == 1) {
 			*at = index;
@@ -572,6 +607,7 @@ struct xr_target *xr_host_open(const struct xr_host_options *options, struct xr_
 	h->runner = options->runner ? xr_arena_strdup(&h->base.arena, options->runner) : NULL;
 	h->baked = options->baked;
 	h->base.effort.sample_ns = options->sample_ns;
+	h->patience_ns = patience_all_ns;
 
 	if (options->cpu >= 0 && !may_run_on(info, options->cpu)) {
 		xr_fail(err, XR_EXIT_USE, "CPU %d cannot be used: allowed are %d CPUs, the first is %d", options->cpu,
