@@ -13,7 +13,9 @@ enum {
 	PAIRS_MAX = 44,
 	CURVES_MAX = 8,
 	SAMPLES = 32,       /* of one look */
+	WAY_LOOKS = 3,      /* for the size of a way, until one of them is in peace */
 	AGAIN = 4,          /* looks for the last word on the ways */
+	ENOUGH = 4,         /* attempts with the same answer, in peace or not */
 	QUIET_ATTEMPTS = 6, /* where nobody is about, asking once more changes nothing */
 };
 
@@ -22,8 +24,6 @@ enum {
 static const double overflown = 0.2;
 static const double least_step = 0.05;  /* of a visit: below this nothing is called a miss */
 static const double sure_step = 0.12;   /* … and above this nothing else than misses is possible */
-static const double at_rest = 1.03;     /* times the quietest moment: later than that, somebody was there */
-static const double restless = 0.06;    /* see struct xr_walk_bench */
 static const double good_misfit = 0.06; /* of the penalty; a set that overflows in peace stays below half of it */
 
 /* ---- walks and their twins ------------------------------------------------------------------------------------- */
@@ -52,8 +52,11 @@ static void add_pair(const struct xr_sets *probe, struct pairs *pairs, uint64_t 
 	pairs->count[pairs->n++] = n;
 }
 
-static int look(struct pairs *pairs)
+/* `again`: even if the core was at rest when they were looked at before. */
+static int look(struct pairs *pairs, bool again)
 {
+	if (!again && pairs->walks.best > 0 && xr_walks_calm(&pairs->walks))
+		return 0;
 	if (xr_walks_look(&pairs->walks, SAMPLES) != 0)
 		return -1;
 	for (size_t i = 0; i < pairs->n; i++)
@@ -78,6 +81,7 @@ struct rows {
 	size_t octaves;
 	double bytes[ROWS_MAX], excess[ROWS_MAX], base[ROWS_MAX];
 	size_t n;
+	bool calm; /* all were looked at while the core was at rest */
 };
 
 static bool make_octave(const struct xr_sets *probe, struct rows *rows)
@@ -113,15 +117,17 @@ static long first_overflow(const struct rows *rows, bool bold)
 }
 
 /* Longer and longer rows, an octave at a time so that samples need not be longer than their rows. */
-static int read_rows(const struct xr_sets *probe, struct rows *rows, const struct xr_walks **trouble)
+static int read_rows(const struct xr_sets *probe, struct rows *rows, bool again, const struct xr_walks **trouble)
 {
 	rows->n = 0;
+	rows->calm = true;
 	for (size_t k = 0; first_overflow(rows, true) < 0; k++) {
 		if (k == rows->octaves && !make_octave(probe, rows))
 			return 0;
 		struct pairs *octave = &rows->octave[k];
-		if (look(octave) != 0)
+		if (look(octave, again) != 0)
 			return -1;
+		rows->calm &= xr_walks_calm(&octave->walks);
 		if (octave->walks.trouble) {
 			*trouble = &octave->walks;
 			return 0;
@@ -139,7 +145,7 @@ static int read_rows(const struct xr_sets *probe, struct rows *rows, const struc
 
 /* The smallest power of two S such that three quarters of what fits at stride S also fit at stride 2 S; `much`: an
  * excess that means misses. */
-static int find_way(const struct xr_sets *probe, double rough, double much, uint64_t *way)
+static int find_way(const struct xr_sets *probe, double rough, double much, uint64_t *way, bool *calm)
 {
 	struct pairs pairs;
 	uint64_t stride[PAIRS_MAX];
@@ -157,8 +163,12 @@ static int find_way(const struct xr_sets *probe, double rough, double much, uint
 	}
 	if (pairs.n == 0)
 		return 0;
-	if (look(&pairs) != 0)
-		return -1;
+	*calm = false;
+	for (int i = 0; i < WAY_LOOKS && !*calm; i++) {
+		if (look(&pairs, false) != 0)
+			return -1;
+		*calm = xr_walks_calm(&pairs.walks);
+	}
 	/* If two never fit at any stride: one way, as large as everything. */
 	*way = stride[pairs.n - 1];
 	for (size_t i = pairs.n; i-- > 0;)
@@ -259,8 +269,8 @@ static bool rises_after(const struct curve *curve, unsigned ways, double penalty
 }
 
 /* Ways from the curves at strides of one way and two. */
-static int find_ways(const struct xr_sets *probe, struct curves *curves, double rough, uint64_t way,
-                     struct xr_overflow_fit fit[2])
+static int find_ways(const struct xr_sets *probe, struct curves *curves, double rough, uint64_t way, bool again,
+                     struct xr_overflow_fit fit[2], bool *calm)
 {
 	static const char *const names[] = {"way", "two_ways"};
 	double expected = rough / (double)way;
@@ -268,8 +278,9 @@ static int find_ways(const struct xr_sets *probe, struct curves *curves, double 
 
 	for (unsigned k = 0; k < 2; k++) {
 		struct curve *curve = find_curve(probe, curves, way << k, lo, hi, rough);
-		if (look(&curve->pairs) != 0)
+		if (look(&curve->pairs, again) != 0)
 			return -1;
+		*calm &= xr_walks_calm(&curve->pairs.walks);
 		fit[k] = xr_overflow_fit(xr_run_arena(probe->bench->run), curve->pairs.count, curve->pairs.excess,
 		                         undisturbed(curve), lo, hi);
 		if (k == 1 && fit[0].misfit < good_misfit && rises_after(curve, fit[0].ways, fit[0].penalty))
@@ -293,7 +304,7 @@ static int find_odd_factor(const struct xr_sets *probe, struct xr_sets_found *fo
 			add_pair(probe, &pairs, m * found->way, found->ways,
 			         sets_at_once(probe, m * found->way, found->ways, fits));
 			for (int again = 0; again < 2; again++)
-				if (look(&pairs) != 0)
+				if (look(&pairs, true) != 0)
 					return -1;
 			if (pairs.excess[0] < 0.3 * found->penalty)
 				break;
@@ -306,51 +317,62 @@ static int find_odd_factor(const struct xr_sets *probe, struct xr_sets_found *fo
 
 /* ---- all three ------------------------------------------------------------------------------------------------- */
 
-static double confidence_of(const struct xr_sets *probe, const struct rows *rows, const struct xr_sets_found *found,
-                            const struct xr_overflow_fit fit[2])
+static double confidence_of(const struct xr_sets_found *found, const struct xr_overflow_fit fit[2], bool calm)
 {
 	double ratio = found->rough / ((double)fit[0].ways * (double)found->way);
-	bool in_peace = rows->base[0] <= at_rest * probe->bench->quiet;
 	if (fit[0].ways != fit[1].ways || ratio < 0.85 || ratio > 1.3)
 		return 0.3;
-	if (fit[0].misfit < good_misfit && in_peace)
+	if (fit[0].misfit < good_misfit && calm)
 		return fit[1].misfit < good_misfit ? 0.99
 		                                   : 0.92; /* at two ways the next level's sets may overflow, too */
 	return fmax(fit[0].misfit, fit[1].misfit) < 2 * good_misfit ? 0.6 : 0.4;
 }
 
+/* What is kept from one attempt to the next. */
+struct hunt {
+	struct rows rows;
+	struct curves curves;
+	bool again; /* the last attempt failed in peace: look at everything once more */
+	bool unfit; /* its curves were none of a set that overflows: look at them once more */
+	bool calm;  /* all that the present attempt rests on was looked at while the core was at rest */
+};
+
 /* Questions 2 and 3, given the first row that misses. */
-static int find_from(const struct xr_sets *probe, const struct rows *rows, long at, struct curves *curves,
-                     struct xr_sets_found *found)
+static int find_from(const struct xr_sets *probe, struct hunt *hunt, long at, struct xr_sets_found *found)
 {
+	const struct rows *rows = &hunt->rows;
 	struct xr_overflow_fit fit[2];
+	bool calm = false;
 	found->outcome = XR_SETS_ROUGH;
 	found->confidence = 0;
 	found->rough = sqrt((at > 0 ? rows->bytes[at - 1] : rows->bytes[0] / 1.2) * rows->bytes[at]);
 	found->base = rows->base[at];
 	double much = fmin(overflown * rows->excess[at + AHEAD], 0.8 * rows->excess[at]);
 	much = fmin(much, 1.5 * sure_step * rows->base[at]);
-	if (find_way(probe, found->rough, much, &found->way) != 0)
+	if (find_way(probe, found->rough, much, &found->way, &calm) != 0)
 		return -1;
 	if (!found->way)
 		return 0;
-	if (find_ways(probe, curves, found->rough, found->way, fit) != 0)
+	if (find_ways(probe, &hunt->curves, found->rough, found->way, hunt->again || hunt->unfit, fit, &calm) != 0)
 		return -1;
+	hunt->unfit = fit[0].ways != fit[1].ways || fmax(fit[0].misfit, fit[1].misfit) > good_misfit;
+	hunt->calm = calm && rows->calm;
 	found->ways = fit[0].ways;
 	found->penalty = fit[0].penalty;
-	found->confidence = confidence_of(probe, rows, found, fit);
+	found->confidence = confidence_of(found, fit, hunt->calm);
 	if (found->confidence <= 0.5)
 		return 0;
 	found->outcome = XR_SETS_FOUND;
 	return find_odd_factor(probe, found);
 }
 
-static int attempt(const struct xr_sets *probe, struct rows *rows, struct curves *curves, struct xr_sets_found *found)
+static int attempt(const struct xr_sets *probe, struct hunt *hunt, struct xr_sets_found *found)
 {
+	struct rows *rows = &hunt->rows;
 	const struct xr_walks *trouble = NULL;
 
 	memset(found, 0, sizeof *found);
-	if (read_rows(probe, rows, &trouble) != 0)
+	if (read_rows(probe, rows, hunt->again, &trouble) != 0)
 		return -1;
 	if (trouble) {
 		found->outcome = trouble->unsupported ? XR_SETS_UNSUPPORTED : XR_SETS_FAILED;
@@ -361,10 +383,11 @@ static int attempt(const struct xr_sets *probe, struct rows *rows, struct curves
 	              "cycles", rows->excess, rows->n);
 	found->outcome = XR_SETS_NO_STEP;
 	found->tried = rows->n ? rows->bytes[rows->n - 1] : 0;
+	hunt->calm = rows->calm;
 	long early = first_overflow(rows, false), bold = first_overflow(rows, true);
-	if (early >= 0 && find_from(probe, rows, early, curves, found) != 0)
+	if (early >= 0 && find_from(probe, hunt, early, found) != 0)
 		return -1;
-	if (bold >= 0 && bold != early && found->confidence < 0.95 && find_from(probe, rows, bold, curves, found) != 0)
+	if (bold >= 0 && bold != early && found->confidence < 0.95 && find_from(probe, hunt, bold, found) != 0)
 		return -1;
 	return 0;
 }
@@ -374,32 +397,31 @@ static bool same(const struct xr_sets_found *a, const struct xr_sets_found *b)
 	return a->outcome == b->outcome && a->ways == b->ways && a->way == b->way;
 }
 
+/* Until an answer is found in peace. Where there is none, one that comes out often is told, but not sure of: whoever uses
+ * the core's other thread may have a fixed share of the structure. */
 int xr_sets_find(const struct xr_sets *probe, struct xr_sets_found *found)
 {
-	struct rows *rows = xr_arena_alloc(xr_run_arena(probe->bench->run), sizeof *rows);
-	struct curves *curves = xr_arena_alloc(xr_run_arena(probe->bench->run), sizeof *curves);
+	struct hunt *hunt = xr_arena_alloc(xr_run_arena(probe->bench->run), sizeof *hunt);
 	struct xr_sets_found last;
+	int alike = 0; /* attempts in a row */
 
 	memset(found, 0, sizeof *found);
-	for (int i = 0; i < probe->attempts; i++) {
+	for (int i = 0; i < probe->attempts && alike < ENOUGH; i++) {
 		last = *found;
-		if (attempt(probe, rows, curves, found) != 0)
+		if (attempt(probe, hunt, found) != 0)
 			return -1;
+		alike = i > 0 && same(found, &last) ? alike + 1 : 1;
 		if (found->outcome == XR_SETS_UNSUPPORTED || found->outcome == XR_SETS_FAILED)
 			return 0;
-		/* Where somebody else is about, only what comes out twice counts. */
-		bool again = i > 0 && same(found, &last);
-		if (found->outcome == XR_SETS_NO_STEP && (again || probe->bench->restless < restless))
+		if (found->outcome == XR_SETS_NO_STEP && (alike > 1 || hunt->calm))
 			return 0;
-		if (found->confidence > 0.95 && (again || probe->bench->restless < restless))
+		if (found->confidence > 0.95 || (found->confidence > 0.9 && alike > 1))
 			return 0;
-		if (found->confidence > 0.9 && again && i > 1)
-			return 0;
-		if (i + 1 >= QUIET_ATTEMPTS && probe->bench->restless < restless)
+		hunt->again = hunt->calm;
+		if (i + 1 >= QUIET_ATTEMPTS && hunt->calm)
 			break;
 	}
-	if (found->confidence > 0.6)
-		found->confidence = 0.6;
+	found->confidence = fmin(found->confidence, 0.6);
 	return 0;
 }
 
@@ -408,7 +430,8 @@ int xr_sets_again(const struct xr_sets *probe, struct xr_sets_found *found)
 	struct curves *curves = xr_arena_alloc(xr_run_arena(probe->bench->run), sizeof *curves);
 	struct xr_overflow_fit fit[2];
 	for (int i = 0; i < AGAIN; i++) {
-		if (find_ways(probe, curves, (double)(found->ways * found->way), found->way, fit) != 0)
+		bool calm = true;
+		if (find_ways(probe, curves, (double)(found->ways * found->way), found->way, true, fit, &calm) != 0)
 			return -1;
 		if (fit[0].ways == found->ways && fit[0].misfit < good_misfit) {
 			found->penalty = fit[0].penalty;

@@ -9,14 +9,14 @@
 enum {
 	LAPS = 4, /* of a sample, at least */
 	REGION_LEAST = 16384,
-	STATEMENT_BYTES = 4,       /* of straight-line code, about: only the size of the whole matters */
-	DATA_PER_VISIT = 128,      /* bytes read in the time of a visit, about */
-	STATEMENTS_PER_VISIT = 64, /* in the time of a visit, about */
+	STATEMENT_BYTES = 4,        /* of straight-line code, about: only the size of the whole matters */
+	DATA_PER_VISIT = 128,       /* bytes read in the time of a visit, about */
+	STATEMENTS_PER_VISIT = 128, /* in the time of a visit, about */
 	SENTINEL_BLOCKS = 64,
 	SENTINEL_SPACING = 64,
 	SENTINEL_SAMPLES = 24,
-	PATIENCE = 300,     /* sentinels; about a second on a machine that never comes to rest */
-	PATIENCE_ONCE = 40, /* … before one look */
+	PATIENCE = 100,     /* sentinels; some tenths of a second on a machine that never comes to rest */
+	PATIENCE_ONCE = 20, /* … before one look */
 };
 static const double visit_ns = 10;   /* about; only the length of samples depends on it */
 static const double short_ns = 6000; /* a sample should last, so that looking at the clock does not matter */
@@ -29,16 +29,69 @@ static const double stretch_share = 0.12, nearly = 2.0, narrow = 0.002;
 /* A moment is quiet when a fifth of the sentinel's samples are about as quick as they ever were. */
 static const double quiet_share = 0.2, quiet_ratio = 1.04;
 
+/* The core's other thread slows every jump, so a short walk tells whether somebody is there. What it took at rest is kept
+ * as a series: who comes later may never see the core at rest, and should know. */
+static const char at_rest[] = "code.rest";
+
+static struct xr_spec sentinel_of(const struct xr_walk_bench *bench)
+{
+	static const struct xr_span row = {.stride = SENTINEL_SPACING, .count = SENTINEL_BLOCKS};
+	struct xr_spec spec = {.kind = XR_WALK};
+	spec.walk = (struct xr_walk_spec){.kind = XR_JUMPS,
+	                                  .region = bench->region,
+	                                  .bytes = bench->bytes,
+	                                  .span = &row,
+	                                  .n_spans = 1,
+	                                  .seed = xr_rng_next(xr_run_rng(bench->run)) | 1};
+	return spec;
+}
+
+/* What the sentinel took at its quickest; 0: no reading. */
+static double watch(struct xr_walk_bench *bench, const struct xr_reading *reading)
+{
+	if (reading->status != XR_READ_OK || reading->samples < 1)
+		return 0;
+	double now = xr_quantile(reading->sample, (size_t)reading->samples, quiet_share);
+	if (bench->quiet <= 0 || now < bench->quiet) {
+		const double blocks = SENTINEL_BLOCKS;
+		bench->quiet = now;
+		xr_series_put(xr_run_description(bench->run), at_rest, "blocks", "", &blocks, "time per visit",
+		              "cycles", &now, 1);
+	}
+	double middle = xr_median(reading->sample, (size_t)reading->samples);
+	bench->restless = fmax(bench->restless, middle / bench->quiet - 1);
+	bench->block = reading->code_bytes;
+	return now;
+}
+
+static int wait_for_quiet(struct xr_walk_bench *bench)
+{
+	struct xr_effort effort = {
+		.samples = SENTINEL_SAMPLES, .samples_max = SENTINEL_SAMPLES, .sample_ns = bench->least_ns};
+	struct xr_reading reading;
+	for (int i = 0; i < PATIENCE_ONCE && bench->patience > 0; i++, bench->patience--) {
+		struct xr_spec spec = sentinel_of(bench);
+		if (xr_run_time_with(bench->run, &effort, &spec, 1, &reading) != 0)
+			return -1;
+		if (watch(bench, &reading) <= quiet_ratio * bench->quiet)
+			return 0;
+	}
+	return 0;
+}
+
 int xr_walk_bench_init(struct xr_walk_bench *bench, struct xr_run *run, unsigned region, uint64_t bytes)
 {
 	struct xr_spec clock = {.kind = XR_CLOCK};
 	struct xr_reading reading;
 	*bench = (struct xr_walk_bench){.run = run, .region = region, .bytes = bytes, .patience = PATIENCE};
+	bench->block = SENTINEL_SPACING;
+	const struct xr_series *rest = xr_description_series(xr_run_description(run), at_rest);
+	bench->quiet = rest ? rest->y[0] : 0;
 	if (xr_run_time(run, &clock, 1, &reading) != 0)
 		return -1;
 	double granule = reading.status == XR_READ_OK ? reading.granule_ns : 1;
 	bench->least_ns = 200 * granule > short_ns ? 200 * granule : short_ns;
-	return 0;
+	return wait_for_quiet(bench);
 }
 
 void xr_walks_init(struct xr_walks *walks, struct xr_walk_bench *bench)
@@ -134,40 +187,11 @@ static void pool(struct xr_walks *walks, struct xr_walk_point *p, const struct x
 	p->code_bytes = reading->code_bytes;
 }
 
-/* The core's other thread slows every jump, so a short walk tells whether somebody is there. */
-static int wait_for_quiet(struct xr_walk_bench *bench)
-{
-	const struct xr_span row = {.stride = SENTINEL_SPACING, .count = SENTINEL_BLOCKS};
-	struct xr_spec spec = {.kind = XR_WALK};
-	struct xr_effort effort = {
-		.samples = SENTINEL_SAMPLES, .samples_max = SENTINEL_SAMPLES, .sample_ns = bench->least_ns};
-	struct xr_reading reading;
-
-	spec.walk = (struct xr_walk_spec){
-		.kind = XR_JUMPS, .region = bench->region, .bytes = bench->bytes, .span = &row, .n_spans = 1};
-	for (int i = 0; i < PATIENCE_ONCE && bench->patience > 0; i++) {
-		spec.walk.seed = xr_rng_next(xr_run_rng(bench->run)) | 1;
-		if (xr_run_time_with(bench->run, &effort, &spec, 1, &reading) != 0)
-			return -1;
-		if (reading.status != XR_READ_OK || reading.samples < 1)
-			return 0;
-		double now = xr_quantile(reading.sample, (size_t)reading.samples, quiet_share);
-		if (bench->quiet <= 0 || now < bench->quiet)
-			bench->quiet = now;
-		double middle = xr_median(reading.sample, (size_t)reading.samples);
-		bench->restless = fmax(bench->restless, middle / bench->quiet - 1);
-		if (now <= quiet_ratio * bench->quiet)
-			return 0;
-		bench->patience--;
-	}
-	return 0;
-}
-
 int xr_walks_look(struct xr_walks *walks, int samples)
 {
 	struct xr_walk_bench *bench = walks->bench;
-	struct xr_spec *specs = xr_arena_array(xr_run_arena(bench->run), struct xr_spec, walks->n);
-	struct xr_reading *readings = xr_arena_array(xr_run_arena(bench->run), struct xr_reading, walks->n);
+	struct xr_spec *specs = xr_arena_array(xr_run_arena(bench->run), struct xr_spec, walks->n + 1);
+	struct xr_reading *readings = xr_arena_array(xr_run_arena(bench->run), struct xr_reading, walks->n + 1);
 	struct xr_effort effort = {.samples = samples, .samples_max = samples};
 	size_t most = 1;
 
@@ -178,11 +202,14 @@ int xr_walks_look(struct xr_walks *walks, int samples)
 		if (walks->point[i].blocks > most)
 			most = walks->point[i].blocks;
 	}
+	specs[walks->n] = sentinel_of(bench); /* by turns with the others: when they are at rest, so is it */
 	effort.sample_ns = LAPS * (double)most * visit_ns;
 	if (effort.sample_ns < bench->least_ns)
 		effort.sample_ns = bench->least_ns;
-	if (wait_for_quiet(bench) != 0 || xr_run_time_with(bench->run, &effort, specs, walks->n, readings) != 0)
+	if (wait_for_quiet(bench) != 0 || xr_run_time_with(bench->run, &effort, specs, walks->n + 1, readings) != 0)
 		return -1;
+	double now = watch(bench, &readings[walks->n]);
+	walks->best = walks->best > 0 ? fmin(walks->best, now) : now;
 	for (size_t i = 0; i < walks->n; i++)
 		pool(walks, &walks->point[i], &readings[i]);
 	return 0;
@@ -213,6 +240,11 @@ double xr_walks_low(const struct xr_walks *walks, size_t i)
 	for (size_t k = from; k < from + length; k++)
 		sum += sorted[k];
 	return sum / (double)length;
+}
+
+bool xr_walks_calm(const struct xr_walks *walks)
+{
+	return walks->best <= quiet_ratio * walks->bench->quiet;
 }
 
 uint64_t xr_walks_region(const struct xr_run *run, uint64_t wanted)

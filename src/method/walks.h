@@ -15,6 +15,7 @@ struct xr_walk_bench {
 	struct xr_run *run;
 	unsigned region;
 	uint64_t bytes;      /* of the region */
+	double block;        /* bytes: blocks may lie at multiples of it */
 	double least_ns;     /* of a sample */
 	double quiet;        /* what a sentinel took in the quietest moment so far, cycles; 0: not looked yet */
 	double restless;     /* how much longer the middle one of its samples took than the quick ones, at worst: a share */
@@ -35,6 +36,7 @@ struct xr_walks {
 	size_t n, room;
 	const char *trouble;  /* the first reading that was none: its reason; NULL: all is well */
 	bool unsupported;     /* … because the target cannot run walks at all */
+	double best;          /* what a sentinel among them took in the quietest look, cycles */
 };
 
 /* 0; -1 as xr_run_time(). */
@@ -56,6 +58,9 @@ size_t xr_walks_add_straight(struct xr_walks *walks, uint64_t bytes);
 int xr_walks_look(struct xr_walks *walks, int samples);
 
 double xr_walks_low(const struct xr_walks *walks, size_t i); /* cycles per visit, at rest */
+
+/* Was the core at rest in one of the looks, as far as is known now? */
+bool xr_walks_calm(const struct xr_walks *walks);
 
 /* Why walks cannot be laid out on this target, or NULL: for micro-benchmarks' supported(). */
 const char *xr_walks_supported(const struct xr_run *run);

@@ -27,7 +27,7 @@ enum {
 	REGION = 1,    /* also code.c's and itlb.c's, each with a size of its own */
 	SPACING = 64,  /* of blocks in a row: lines may be shorter or longer */
 	LONGEST = 128, /* line thought of when a twin is laid out */
-	THIN = 4,      /* a twin of a row visits one block in so many, and that the more often */
+	THIN = 4,      /* a twin of a row lies in one line of so many */
 	ATTEMPTS = 10,
 	LOOKS = 6,
 	SAMPLES = 32,
@@ -50,11 +50,13 @@ static uint64_t digits(uint64_t x, uint64_t base) /* a power of two */
 	return sum;
 }
 
+/* A twin has as many blocks, not only as many visits: stores of decoded code and of branch targets are then as full. */
 static void place_lines(const struct xr_sets *probe, uint64_t stride, unsigned n, unsigned sets, uint64_t *address,
                         uint64_t *twin)
 {
 	const uint64_t slots = (stride < probe->page ? stride : probe->page) / LONGEST;
 	const uint64_t per_page = probe->page / stride, kept = per_page / THIN;
+	const uint64_t grid = (uint64_t)probe->bench->block, within = probe->unit > grid ? probe->unit / grid : 1;
 	uint64_t groups = 1;
 	size_t at = 0;
 	while (groups * 2 * sets <= slots)
@@ -65,9 +67,9 @@ static void place_lines(const struct xr_sets *probe, uint64_t stride, unsigned n
 			address[at] = i * stride + k * probe->unit;
 			if (slots >= 8) /* each page's lines shifted to sets of their own */
 				twin[at] = i * stride + (digits(page, groups) % groups * sets + k) * LONGEST;
-			else /* another quarter of each page, four times */
+			else /* as many blocks in another quarter of each page */
 				twin[at] = page * probe->page + (digits(page, THIN) % THIN * kept + i % kept) * stride +
-				           k * probe->unit;
+				           k * probe->unit + i / kept % within * grid;
 		}
 }
 
