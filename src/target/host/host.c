@@ -30,7 +30,8 @@ struct host {
 	double cost_ns, granule_ns;
 	int reference_adds; /* what the first agent found: the others must mean the same */
 	double core_alone;  /* the same: what the core does while nobody else uses it */
-	double patience_ns; /* left for waiting until that is so */
+	double patience_ns; /* left for waiting until that is so, of which the running agent was given… */
+	double given_ns;    /* … so much */
 
 	/* the batch */
 	const struct xr_spec *specs;
@@ -47,8 +48,8 @@ struct host {
 	struct xr_raw_list *baked_samples;
 };
 
-/* Seconds of waiting for a neighbour on the core's other thread to pause, in a whole run. */
-static const double patience_all_ns = 3e9;
+/* Waiting for a neighbour on the core's other thread to pause: in a whole run; of that, in one agent. */
+static const double patience_all_ns = 3e9, patience_share = 0.4;
 
 /* ---- starting an agent ---- */
 
@@ -74,7 +75,8 @@ static int start_agent(struct host *h, struct xr_proc *proc, const char *program
 	argv[n++] = adds;
 	snprintf(alone, sizeof alone, "%.17g", h->core_alone);
 	argv[n++] = alone;
-	snprintf(wait, sizeof wait, "%.0f", h->patience_ns);
+	h->given_ns = h->patience_ns * patience_share;
+	snprintf(wait, sizeof wait, "%.0f", h->given_ns);
 	argv[n++] = wait;
 	argv[n] = NULL;
 	int status = xr_proc_start(proc, argv, err);
@@ -331,8 +333,12 @@ static enum ending listen(struct host *h, struct xr_proc *proc, double silence_s
 			return got ? SILENT : DIED;
 		size_t index;
 		double code_bytes;
-		if (sscanf(line, "done %lf", &h->patience_ns) == 1)
+		double left_ns;
+		if (sscanf(line, "done %lf", &left_ns) == 1) {
+			h->patience_ns -= h->given_ns - left_ns;
+			h->given_ns = left_ns;
 			return DONE;
+		}
 		if (sscanf(line, "try %zu", &index) == 1) {
 			*at = index;
 		} else if (sscanf(line, "ok %zu %lf", &index, &code_bytes) == 2 && index < h->n_order) {
