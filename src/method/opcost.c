@@ -19,6 +19,7 @@ enum { LONE_UNROLL = 128, LONE_UNROLL_SLOW = 32, FRESH_VARIABLES = 2 };
 
 /* The loop's own instructions (count, compare, jump) over a body of at least 32. */
 static const double loop_insns = 0.5;
+static const double weight_unrest = 0.4; /* of the confidence, when nothing else is steady */
 static const double good_spread = 0.01, usable_spread = 0.05, folded = 0.9;
 static const double bent =
 	0.06; /* short samples show a few percent of the way into the loop; what is folded, half or more */
@@ -111,9 +112,21 @@ void xr_opcost_decide(struct xr_opcost *cost, double extra_latency)
 	cost->throughput = cost->best->cycles;
 }
 
-static double confidence(const struct xr_reading *r)
+double xr_opcost_unrest(const struct xr_reading *reading, size_t n)
 {
-	return r->spread <= good_spread ? 0.99 : r->spread <= usable_spread ? 0.95 : 0.6;
+	size_t read = 0, unsteady = 0;
+	for (size_t i = 0; i < n; i++)
+		if (usable(&reading[i])) {
+			read++;
+			unsteady += reading[i].spread > usable_spread;
+		}
+	return read ? (double)unsteady / (double)read : 0;
+}
+
+static double confidence(const struct xr_opcost *cost, const struct xr_reading *r)
+{
+	double steady = r->spread <= good_spread ? 0.99 : r->spread <= usable_spread ? 0.95 : 0.6;
+	return steady * (1 - weight_unrest * cost->unrest);
 }
 
 static void judge(struct xr_run *run, const struct xr_opcost *cost, const struct xr_reading *r, struct xr_fact *fact)
@@ -143,7 +156,7 @@ void xr_opcost_put(struct xr_run *run, const struct xr_opcost *cost, const char 
 		xr_opcost_put_none(run, cost, suffix, cost->status, cost->reason);
 		return;
 	}
-	double c1 = confidence(cost->alone), c2 = confidence(cost->best);
+	double c1 = confidence(cost, cost->alone), c2 = confidence(cost, cost->best);
 	id = id_of(run, cost, "latency", suffix);
 	double latency = xr_snap_integer(cost->latency, 0.05);
 	judge(run, cost, cost->alone, xr_fact_number(d, id, round(latency * 1000) / 1000, "cycles", c1, chain));

@@ -24,6 +24,7 @@ struct xr_opcost {
 	const char *reason;
 	double latency, throughput;        /* cycles; latency without the extra operation of the chain */
 	const struct xr_reading *alone, *best;
+	double unrest; /* see xr_opcost_unrest() */
 };
 
 /* Writes the experiments for the operation to spec; returns their number, at most XR_OPCOST_SPECS. */
@@ -31,6 +32,9 @@ int xr_opcost_make(struct xr_spec *spec, enum xr_op op, enum xr_type type, enum 
 
 /* From readings to costs. extra_latency: of the operation that xr_op_extra() names, 0 where there is none. */
 void xr_opcost_decide(struct xr_opcost *cost, double extra_latency);
+
+/* The share of these readings that are not steady. Whoever disturbs so many may have moved the others steadily. */
+double xr_opcost_unrest(const struct xr_reading *reading, size_t n);
 
 /* Does the compiled loop hold what was asked for? NULL, or why not. */
 const char *xr_opcost_objection(struct xr_arena *arena, const struct xr_opcost *cost, const struct xr_reading *reading);

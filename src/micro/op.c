@@ -147,6 +147,7 @@ static int run(struct xr_run *run)
 	for (size_t i = 0; i < b->n_costs; i++) {
 		struct xr_opcost *c = &b->cost[i];
 		c->reading = &reading[c->spec - b->spec];
+		c->unrest = xr_opcost_unrest(reading, b->n_specs);
 	}
 	for (size_t i = 0; i < b->n_costs; i++)
 		xr_opcost_decide(&b->cost[i], extra_latency(b, &b->cost[i]));

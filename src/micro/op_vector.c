@@ -94,6 +94,7 @@ static int run(struct xr_run *run)
 			continue;
 		}
 		c->reading = &reading[c->spec - spec];
+		c->unrest = xr_opcost_unrest(reading, n_specs);
 		xr_opcost_decide(c, 0);
 		xr_opcost_put(run, c, "");
 	}
