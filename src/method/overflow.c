@@ -6,85 +6,111 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { POLICIES = 3, VISITS = 8000, SETTLE = 6, HARD_TO_TELL = 32 };
+enum { POLICIES = 3, VISITS = 4000, SETTLE = 6, HARD_TO_TELL = 32 };
 
-/* One set under a policy that keeps its lines in a ring: the victim is the line at the tail (lru: hits move to the
- * head; fifo: they stay) or any (random). All steps take constant time, since the fit asks for hundreds of shares. */
-struct ring {
-	enum xr_overflow policy;
-	unsigned ways, head;
-	unsigned *next, *prev; /* of slots */
-	unsigned *line;        /* in a slot */
-	unsigned *slot;        /* of a line; `ways`: not there */
-	struct xr_rng rng;
+/* ---- shares of misses ------------------------------------------------------------------------------------------ */
+
+/* lru, exactly. A permutation is a draw of one uniform number for each line: a line that came at u in one lap and comes at
+ * v in the next finds itself thrown out unless n - ways or more of the n - 1 others came before u and come after v, each
+ * with the chance w = u (1 - v). Over all w, k of them do with the chance (H(n) - H(k)) / n, where H are the harmonic
+ * numbers. */
+static double lru_share(unsigned ways, unsigned n)
+{
+	double all = 0, some = 0, sum = 0;
+	for (unsigned k = 1; k <= n; k++)
+		all += 1.0 / k;
+	for (unsigned k = 0; k < n - ways; k++) {
+		some += k ? 1.0 / k : 0;
+		sum += (all - some) / n;
+	}
+	return sum;
+}
+
+/* fifo and random replacement, by trial: lines in a ring of slots, of which the next one or any is the victim. */
+static double trial_share(struct xr_arena *arena, enum xr_overflow policy, unsigned ways, unsigned n)
+{
+	unsigned *line = xr_arena_array(arena, unsigned, (size_t)ways + 2 * (size_t)n);
+	unsigned *slot = line + ways, *order = slot + n, next = 0; /* slot of a line; `ways`: not there */
+	struct xr_rng rng = {.state = n * UINT64_C(4096) + ways};
+	const unsigned laps = VISITS / n + 1;
+	unsigned long misses = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		order[i] = i;
+		slot[i] = i < ways ? i : ways;
+		if (i < ways)
+			line[i] = i;
+	}
+	for (unsigned lap = 0; lap < laps + SETTLE; lap++)
+		for (unsigned i = 0; i < n; i++) {
+			unsigned j = i + (unsigned)xr_rng_below(&rng, n - i), now = order[j];
+			order[j] = order[i];
+			order[i] = now;
+			if (slot[now] < ways)
+				continue;
+			misses += lap >= SETTLE;
+			unsigned victim = policy == XR_OVERFLOW_RANDOM ? (unsigned)xr_rng_below(&rng, ways) : next;
+			next = next + 1 == ways ? 0 : next + 1;
+			slot[line[victim]] = ways;
+			line[victim] = now;
+			slot[now] = victim;
+		}
+	return (double)misses / ((double)laps * n);
+}
+
+/* A hash table from what was asked to the answer. */
+struct xr_overflow_memo {
+	struct xr_arena *arena;
+	struct entry {
+		uint64_t key; /* 0: free */
+		double share;
+	} * entry;
+	size_t n, room; /* a power of two */
 };
 
-static void to_head(struct ring *r, unsigned s)
+struct xr_overflow_memo *xr_overflow_memo(struct xr_arena *arena)
 {
-	if (s == r->head)
-		return;
-	r->next[r->prev[s]] = r->next[s];
-	r->prev[r->next[s]] = r->prev[s];
-	unsigned tail = r->prev[r->head];
-	r->next[tail] = s;
-	r->prev[s] = tail;
-	r->next[s] = r->head;
-	r->prev[r->head] = s;
-	r->head = s;
+	struct xr_overflow_memo *memo = xr_arena_alloc(arena, sizeof *memo);
+	*memo = (struct xr_overflow_memo){.arena = arena, .room = 512};
+	memo->entry = xr_arena_array(arena, struct entry, memo->room);
+	return memo;
 }
 
-static unsigned visit(struct ring *r, unsigned line)
+static struct entry *place_of(const struct xr_overflow_memo *memo, uint64_t key)
 {
-	unsigned s = r->slot[line];
-	if (s < r->ways) {
-		if (r->policy == XR_OVERFLOW_LRU)
-			to_head(r, s);
-		return 0;
-	}
-	s = r->policy == XR_OVERFLOW_RANDOM ? (unsigned)xr_rng_below(&r->rng, r->ways) : r->prev[r->head];
-	r->slot[r->line[s]] = r->ways;
-	r->line[s] = line;
-	r->slot[line] = s;
-	to_head(r, s);
-	return 1;
+	size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+	while (memo->entry[at & (memo->room - 1)].key && memo->entry[at & (memo->room - 1)].key != key)
+		at++;
+	return &memo->entry[at & (memo->room - 1)];
 }
 
-/* By trial: it is exact enough at once, for every policy. */
-double xr_overflow_share(struct xr_arena *arena, enum xr_overflow policy, unsigned ways, unsigned n)
+static void grow(struct xr_overflow_memo *memo)
+{
+	struct entry *old = memo->entry;
+	size_t n = memo->room;
+	memo->room *= 2;
+	memo->entry = xr_arena_array(memo->arena, struct entry, memo->room);
+	for (size_t i = 0; i < n; i++)
+		if (old[i].key)
+			*place_of(memo, old[i].key) = old[i];
+}
+
+double xr_overflow_share(struct xr_overflow_memo *memo, enum xr_overflow policy, unsigned ways, unsigned n)
 {
 	if (n <= ways || ways == 0)
 		return n <= ways ? 0.0 : 1.0;
-	unsigned *memory = xr_arena_array(arena, unsigned, 3 * (size_t)ways + 2 * (size_t)n);
-	unsigned *order = memory + 3 * (size_t)ways + n;
-	struct ring r = {
-		.policy = policy,
-		.ways = ways,
-		.next = memory,
-		.prev = memory + ways,
-		.line = memory + 2 * (size_t)ways,
-		.slot = memory + 3 * (size_t)ways,
-		.rng = {.state = n * UINT64_C(4096) + ways},
-	};
-	for (unsigned s = 0; s < ways; s++) {
-		r.next[s] = (s + 1) % ways;
-		r.prev[s] = (s + ways - 1) % ways;
-		r.line[s] = s;
-	}
-	for (unsigned i = 0; i < n; i++) {
-		order[i] = i;
-		r.slot[i] = i < ways ? i : ways;
-	}
-	const unsigned laps = VISITS / n + 1;
-	unsigned long misses = 0;
-	for (unsigned lap = 0; lap < laps + SETTLE; lap++)
-		for (unsigned i = 0; i < n; i++) {
-			unsigned j = i + (unsigned)xr_rng_below(&r.rng, n - i), line = order[j];
-			order[j] = order[i];
-			order[i] = line;
-			unsigned miss = visit(&r, line);
-			misses += lap >= SETTLE ? miss : 0;
+	if (policy == XR_OVERFLOW_LRU)
+		return lru_share(ways, n);
+	const uint64_t key = (uint64_t)policy << 48 | (uint64_t)ways << 24 | n;
+	struct entry *entry = place_of(memo, key);
+	if (!entry->key) {
+		*entry = (struct entry){key, trial_share(memo->arena, policy, ways, n)};
+		if (++memo->n > memo->room / 2) {
+			grow(memo);
+			entry = place_of(memo, key);
 		}
-	return (double)misses / ((double)laps * n);
+	}
+	return entry->share;
 }
 
 /* ---- the fit --------------------------------------------------------------------------------------------------- */
@@ -117,13 +143,13 @@ static bool weigh(double *const *share, const double *excess, size_t points, uns
 }
 
 /* Real policies lie between the three: the best mixture, its penalty and its misfit. */
-static double misfit_of(struct xr_arena *arena, unsigned ways, const unsigned *n, const double *excess, size_t points,
-                        double *const *share, double *penalty)
+static double misfit_of(struct xr_overflow_memo *memo, unsigned ways, const unsigned *n, const double *excess,
+                        size_t points, double *const *share, double *penalty)
 {
 	double best = INFINITY, weight[POLICIES];
 	for (int policy = 0; policy < POLICIES; policy++)
 		for (size_t i = 0; i < points; i++)
-			share[policy][i] = xr_overflow_share(arena, (enum xr_overflow)policy, ways, n[i]);
+			share[policy][i] = xr_overflow_share(memo, (enum xr_overflow)policy, ways, n[i]);
 	for (unsigned mask = 1; mask < 1u << POLICIES; mask++) {
 		if (!weigh(share, excess, points, mask, weight))
 			continue;
@@ -146,9 +172,10 @@ static unsigned roundness(unsigned x)
 	return x & (~x + 1);
 }
 
-struct xr_overflow_fit xr_overflow_fit(struct xr_arena *arena, const unsigned *n, const double *excess, size_t points,
-                                       unsigned lo, unsigned hi)
+struct xr_overflow_fit xr_overflow_fit(struct xr_overflow_memo *memo, const unsigned *n, const double *excess,
+                                       size_t points, unsigned lo, unsigned hi)
 {
+	struct xr_arena *arena = memo->arena;
 	struct xr_overflow_fit best = {.misfit = INFINITY, .margin = INFINITY};
 	double *share[POLICIES], *misfit = xr_arena_array(arena, double, hi - lo + 1);
 	double *penalty = xr_arena_array(arena, double, hi - lo + 1);
@@ -156,7 +183,7 @@ struct xr_overflow_fit xr_overflow_fit(struct xr_arena *arena, const unsigned *n
 	for (int i = 0; i < POLICIES; i++)
 		share[i] = xr_arena_array(arena, double, points);
 	for (unsigned ways = lo; ways <= hi; ways++) {
-		misfit[ways - lo] = misfit_of(arena, ways, n, excess, points, share, &penalty[ways - lo]);
+		misfit[ways - lo] = misfit_of(memo, ways, n, excess, points, share, &penalty[ways - lo]);
 		if (misfit[ways - lo] < best.misfit)
 			best = (struct xr_overflow_fit){.ways = ways, .misfit = misfit[ways - lo]};
 	}

@@ -14,8 +14,12 @@
 
 enum xr_overflow { XR_OVERFLOW_LRU, XR_OVERFLOW_FIFO, XR_OVERFLOW_RANDOM };
 
+/* Shares that were asked for before: a fit asks for hundreds, and the next one for the same. Lives as long as its arena. */
+struct xr_overflow_memo;
+struct xr_overflow_memo *xr_overflow_memo(struct xr_arena *arena);
+
 /* Share of visits that miss: n lines in one set of `ways`. */
-double xr_overflow_share(struct xr_arena *arena, enum xr_overflow policy, unsigned ways, unsigned n);
+double xr_overflow_share(struct xr_overflow_memo *memo, enum xr_overflow policy, unsigned ways, unsigned n);
 
 /* excess[i]: time per visit with n[i] lines in a set, less that of a twin without conflicts. Finds the ways between
  * `lo` and `hi` for which a curve of the above kind comes closest. */
@@ -25,7 +29,7 @@ struct xr_overflow_fit {
 	double misfit;    /* mean absolute distance of the points from the curve, as a share of penalty */
 	double margin;    /* how much further away the next best number of ways is: its misfit less this one's */
 };
-struct xr_overflow_fit xr_overflow_fit(struct xr_arena *arena, const unsigned *n, const double *excess, size_t points,
-                                       unsigned lo, unsigned hi);
+struct xr_overflow_fit xr_overflow_fit(struct xr_overflow_memo *memo, const unsigned *n, const double *excess,
+                                       size_t points, unsigned lo, unsigned hi);
 
 #endif

@@ -189,6 +189,7 @@ struct curve {
 struct curves {
 	struct curve curve[CURVES_MAX];
 	size_t n;
+	struct xr_overflow_memo *memo;
 };
 
 /* Every number around the expected one, fewer further away. */
@@ -281,8 +282,8 @@ static int find_ways(const struct xr_sets *probe, struct curves *curves, double 
 		if (look(&curve->pairs, again) != 0)
 			return -1;
 		*calm &= xr_walks_calm(&curve->pairs.walks);
-		fit[k] = xr_overflow_fit(xr_run_arena(probe->bench->run), curve->pairs.count, curve->pairs.excess,
-		                         undisturbed(curve), lo, hi);
+		fit[k] = xr_overflow_fit(curves->memo, curve->pairs.count, curve->pairs.excess, undisturbed(curve), lo,
+		                         hi);
 		if (k == 1 && fit[0].misfit < good_misfit && rises_after(curve, fit[0].ways, fit[0].penalty))
 			fit[1].ways = fit[0].ways;
 		keep_curve(probe, curve, names[k]);
@@ -402,6 +403,7 @@ static bool same(const struct xr_sets_found *a, const struct xr_sets_found *b)
 int xr_sets_find(const struct xr_sets *probe, struct xr_sets_found *found)
 {
 	struct hunt *hunt = xr_arena_alloc(xr_run_arena(probe->bench->run), sizeof *hunt);
+	hunt->curves.memo = xr_overflow_memo(xr_run_arena(probe->bench->run));
 	struct xr_sets_found last;
 	int alike = 0; /* attempts in a row */
 
@@ -429,6 +431,7 @@ int xr_sets_again(const struct xr_sets *probe, struct xr_sets_found *found)
 {
 	struct curves *curves = xr_arena_alloc(xr_run_arena(probe->bench->run), sizeof *curves);
 	struct xr_overflow_fit fit[2];
+	curves->memo = xr_overflow_memo(xr_run_arena(probe->bench->run));
 	for (int i = 0; i < AGAIN; i++) {
 		bool calm = true;
 		if (find_ways(probe, curves, (double)(found->ways * found->way), found->way, true, fit, &calm) != 0)

@@ -275,7 +275,9 @@ static int run(struct xr_run *run)
 		if (find_line(&probe, &found, 16, &line, &clear) != 0)
 			return -1;
 		probe.unit = line > SPACING ? line : SPACING;
-		if (xr_sets_again(&probe, &found) != 0 || time_hit(&bench, &hit) != 0)
+		if (line > SPACING && xr_sets_again(&probe, &found) != 0)
+			return -1;
+		if (time_hit(&bench, &hit) != 0)
 			return -1;
 		put_geometry(run, &found, line, clear);
 		put_costs(run, &found, hit);

@@ -83,7 +83,7 @@ static void settle(struct xr_model *model, struct xr_mem *mem, struct xr_trip *t
 		counted = (struct walked){0};
 		run(model, mem, trip, reads, kind, trip->n, &counted);
 	}
-	if (counted.tally.disturbed > 0) {
+	if (counted.tally.disturbed > 0 && trip->n < COUNT_VISITS) { /* else the second lap was long enough */
 		run(model, mem, trip, reads, kind, laps(trip->n, 1, WARM_VISITS), &counted);
 		counted = (struct walked){0};
 		run(model, mem, trip, reads, kind, laps(trip->n, 1, COUNT_VISITS), &counted);
