@@ -107,7 +107,8 @@ static struct xr_description *measure(const struct xr_machine *machine, uint64_t
 	size_t n = 0;
 	for (size_t i = 0; xr_listing_at(i, &listing) && n < 64; i++)
 		if (seed % OUTER_EVERY == 0 ||
-		    (strcmp(listing.id, "cache_outer") != 0 && strcmp(listing.id, "memory") != 0))
+		    (strcmp(listing.id, "cache_outer") != 0 && strcmp(listing.id, "memory") != 0 &&
+		     strcmp(listing.id, "sharing_outer") != 0))
 			select[n++] = listing.id;
 	if (only) {
 		select[0] = only;

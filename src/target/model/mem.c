@@ -244,6 +244,13 @@ static uint64_t physical(struct xr_mem *mem, struct xr_mem_buffer *b, uint64_t a
 	return (uint64_t)(*frame - 1) << shift | (offset & ((UINT64_C(1) << shift) - 1));
 }
 
+void xr_mem_back(struct xr_mem *mem, struct xr_mem_buffer *b)
+{
+	uint64_t step = b->huge ? mem->machine->huge_bytes : mem->machine->page_bytes;
+	for (uint64_t offset = 0; b->frame && step && offset < b->bytes; offset += step)
+		(void)physical(mem, b, b->address + offset);
+}
+
 static struct xr_mem_buffer *buffer_at(const struct xr_mem *mem, uint64_t address)
 {
 	return mem->buffer[(address >> SLOT_SHIFT) - 1];

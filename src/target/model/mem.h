@@ -41,6 +41,7 @@ void xr_mem_free(struct xr_mem *mem);
 
 /* The buffer of that name, made when new. NULL: larger than memory. */
 struct xr_mem_buffer *xr_mem_buffer(struct xr_mem *mem, const struct xr_buffer *buffer, bool code);
+void xr_mem_back(struct xr_mem *mem, struct xr_mem_buffer *buffer); /* gives all its pages frames, in order, now */
 void xr_mem_promote(struct xr_mem *mem, struct xr_mem_buffer *buffer); /* to huge pages */
 
 enum xr_use { XR_USE_READ, XR_USE_WRITE, XR_USE_FETCH };

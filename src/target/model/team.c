@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACES_MAX = 20000, CHUNK = 16, STEPS_MAX = 600000, LAPS_WARM = 2, LAPS_HOME = 4, STEPS_LEAST = 1024 };
+enum { PLACES_MAX = 1500, CHUNK = 16, STEPS_MAX = 600000, LAPS_WARM = 2, LAPS_HOME = 4, STEPS_LEAST = 800 };
 
 struct player {
 	int cpu, core;
@@ -113,7 +113,8 @@ static void warm_up(const struct xr_machine *m, struct xr_mem *mem, struct team 
 				xr_trip_run(&t->player[i].trip, mem, m, t->player[i].core, CHUNK, NULL);
 }
 
-/* All walks at once, each at its own pace. The first of two times round is for finding the pace. */
+/* All walks at once, each at its own pace. The first time round is for finding the pace; then some steps are enough, for
+ * the order is random. */
 static void walk_together(const struct xr_machine *m, struct xr_mem *mem, struct team *t)
 {
 	size_t most = 0;
@@ -143,7 +144,7 @@ static void walk_together(const struct xr_machine *m, struct xr_mem *mem, struct
 					total += CHUNK;
 				}
 				ready &= !p->walks || i >= counted(t) ||
-				         p->steps >= (p->trip.n > STEPS_LEAST ? p->trip.n : STEPS_LEAST);
+				         p->steps >= (counting ? STEPS_LEAST : p->trip.n / 2);
 			}
 		}
 	}
@@ -172,22 +173,26 @@ static void share_bandwidth(const struct xr_machine *m, const struct xr_mem *mem
 static void simulate_walks(struct xr_model *model, struct team *t)
 {
 	const struct xr_machine *m = &model->machine;
-	uint64_t most = 0, by = 1;
+	uint64_t most = 0, by = 1, rest = 0;
 	for (int i = 0; i < t->n; i++)
 		if (t->player[i].walks) {
-			uint64_t n = xr_trip_count(&t->player[i].work->chain.phase[0]);
-			most = n > most ? n : most;
+			uint64_t n = xr_trip_count(&t->player[i].work->chain.phase[0]),
+				 *which = i < counted(t) ? &most : &rest;
+			*which = n > *which ? n : *which;
 		}
-	while (most / by > PLACES_MAX)
+	/* by those that count, so that a walk is simulated alike alone and opposed */
+	while (most / by > PLACES_MAX || rest / by > 8 * PLACES_MAX)
 		by *= 2;
 	struct xr_machine small = xr_machine_scaled(m, by);
-	struct xr_mem *mem = xr_mem_new(&small, xr_rng_next(&model->rng));
+	/* the first member's memory is backed first, so the same for every team that it is in */
+	struct xr_mem *mem = xr_mem_new(&small, model->seed);
 	for (int i = 0; i < t->n; i++) {
 		struct player *p = &t->player[i];
 		if (!p->walks)
 			continue;
 		const struct xr_chain_spec *chain = &p->work->chain;
 		struct xr_mem_buffer *buffer = xr_mem_buffer(mem, &chain->buffer, false);
+		xr_mem_back(mem, buffer);
 		xr_trip_init(&p->trip, buffer, &chain->phase[0], chain->cursors, by);
 		p->trip.at = p->trip.n * (size_t)i / (size_t)t->n * p->trip.cursors; /* not all at the same place */
 	}
