@@ -7,9 +7,10 @@
  *   work W ops K | work W chain …     what members of a team do
  *   spec I clock | ops K | chain … | walk … | team …     (the words of xr_spec_text(), but ops K POWER:
  *                                     index of the generated function; its vectors' class, 0: none in it)
- *   ready SAMPLE_NS                   for each spec:  try I   then   ok I CODE_BYTES   or   bad I u|f REASON;  then  done …
- *   rounds N I I …                    for each sample:  s I LONG_NS LONG_OPS SHORT_NS SHORT_OPS REF_NS HIT;  then  done PATIENCE_NS
- *                                     a specification that fails now:  bad I f REASON
+ *   ready SAMPLE_NS                   for each spec:  try I   then   ok I CODE_BYTES   or   bad I u|f REASON
+ *                                     and in the end  done PATIENCE_NS
+ *   rounds N I I …                    for each sample:  s I LONG_NS LONG_OPS SHORT_NS SHORT_OPS REF_NS HIT
+ *                                     a specification that fails now:  bad I f REASON; in the end  done PATIENCE_NS
  *   clear                             forgets all specifications of this batch; buffers stay
  *   quit
  *
