@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-enum { TURNS = 10, TURNS_QUICK = 3 };
+enum { TURNS = 6, TURNS_QUICK = 3 };
 static const double seen_twice = 1.02, few = 0.05;
 
 /* Takes one more reading of a specification into account: out keeps the second least, *least the least. */
