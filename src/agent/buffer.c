@@ -13,9 +13,10 @@
 #endif
 
 enum {
-	ALIGN_MIN = 16,      /* of buffers elsewhere: no line is smaller */
-	PAGE_MIN = 4096,     /* no page is smaller */
-	ALIGNMENT = 2 << 20, /* of buffers, where there is virtual memory */
+	ALIGN_MIN = 16,             /* of buffers elsewhere: no line is smaller */
+	PAGE_MIN = 4096,            /* no page is smaller */
+	ALIGNMENT = 2 << 20,        /* of buffers, where there is virtual memory */
+	ALIGNMENT_LARGE = 64 << 20, /* of large ones: sets of TLBs may depend on more bits of an address */
 };
 
 static struct {
@@ -105,11 +106,13 @@ static void touch_pages(struct xr_agent_buffer *b)
 
 static int buffer_map(struct xr_agent_buffer *b)
 {
-	b->map_bytes = (size_t)b->bytes + ALIGNMENT;
+	size_t alignment = b->bytes >= ALIGNMENT_LARGE / 2 ? ALIGNMENT_LARGE : ALIGNMENT;
+
+	b->map_bytes = (size_t)b->bytes + alignment;
 	b->map = mmap(NULL, b->map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (b->map == MAP_FAILED)
 		return -1;
-	b->base = (unsigned char *)(((uintptr_t)b->map + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
+	b->base = (unsigned char *)(((uintptr_t)b->map + alignment - 1) & ~(uintptr_t)(alignment - 1));
 #ifdef MADV_NOHUGEPAGE
 	if (b->backing == XR_BUFFER_SMALL || b->backing == XR_BUFFER_SHUFFLED)
 		madvise(b->base, (size_t)b->bytes, MADV_NOHUGEPAGE);

@@ -22,15 +22,15 @@ struct ballot {
 	double cycles[MOST_ORDERS], twin[MOST_ORDERS];
 };
 
-/* Somewhere in the buffer, within the reach of the set's wandering. */
-static struct xr_places elsewhere(struct xr_compact *c, const struct xr_places *set)
+struct xr_places xr_compact_elsewhere(struct xr_compact *c, const struct xr_places *set)
 {
 	uint64_t end = xr_places_end(set), free = c->buffer.bytes > end ? c->buffer.bytes - end : 0;
-	uint64_t steps = (free < c->wander ? free : c->wander) / WANDER_STEP;
+	uint64_t step = c->wander_step ? c->wander_step : WANDER_STEP,
+		 steps = (free < c->wander ? free : c->wander) / step;
 
 	if (steps == 0)
 		return *set;
-	return xr_places_moved(xr_run_arena(c->run), set, WANDER_STEP * xr_rng_below(xr_run_rng(c->run), steps + 1));
+	return xr_places_moved(xr_run_arena(c->run), set, step * xr_rng_below(xr_run_rng(c->run), steps + 1));
 }
 
 /* One vote: a set and its twin, side by side, in the same order. */
@@ -39,7 +39,7 @@ static void draw(struct xr_compact *c, const struct xr_places *set, const struct
 	struct xr_arena *arena = xr_run_arena(c->run);
 	struct xr_buffer beside = c->buffer;
 	bool usual = !other || !other->at;
-	struct xr_places here = usual && c->wander ? elsewhere(c, set) : *set;
+	struct xr_places here = xr_compact_elsewhere(c, set);
 	struct xr_places twin = usual ? xr_places_twin(arena, &here, c->page) : *other;
 	uint64_t seed = xr_places_seed(arena, &here, xr_run_rng(c->run));
 

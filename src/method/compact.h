@@ -22,7 +22,8 @@ struct xr_compact {
 	double limit;    /* >0: slower than its twin by this many cycles, instead */
 	double more;     /* and by this many more for each place, less those that do not count */
 	size_t idle;     /* places of each set that do not count */
-	uint64_t wander; /* >0: each vote is taken elsewhere, up to this many bytes further on; usual twins only */
+	uint64_t wander; /* >0: each vote is taken elsewhere, up to this many bytes further on */
+	uint64_t wander_step;     /* by multiples of this; 0: 256. Sets that come with their own twins: the twins stay */
 	double sure;     /* log likelihood ratio that ends a vote; 0: 2.2 (1 wrong in 10), 4.6 is 1 in 100 */
 	int least;       /* votes asked of every set, however clear it is; 0: two */
 	struct xr_effort effort; /* of one vote; {0}: 5 samples */
@@ -40,6 +41,9 @@ struct xr_compact_answer {
 int xr_are_compact(struct xr_compact *compact, const struct xr_places *set, const struct xr_places *twin, size_t n,
                    struct xr_compact_answer *answer);
 
+/* The set moved to somewhere else, as votes do. */
+struct xr_places xr_compact_elsewhere(struct xr_compact *compact, const struct xr_places *set);
+
 /* Sets of which the first ones are not compact and all others are: how many are the first ones, by all votes together.
  * *sure: the probability that it is so many, given the next best number. */
 size_t xr_compact_split(const struct xr_compact_answer *answer, size_t n, double *sure);
@@ -50,8 +54,8 @@ double xr_llr_probability(double llr);
 /* A family of sets, larger with n; twin->at stays NULL where the usual one serves. */
 typedef void xr_family_fn(void *self, size_t n, struct xr_places *set, struct xr_places *twin);
 
-/* The smallest n in [lo, hi] whose set is not compact; hi + 1: there is none. Answers in *result. guess: what it may well
- * be, tried before anything else; ends with 0; may be NULL. */
+/* The smallest n in [lo, hi] whose set is not compact; hi + 1: there is none. Answers in *result. guess: what it may
+ * well be, tried before anything else; ends with 0; may be NULL. */
 int xr_first_not_compact(struct xr_compact *compact, xr_family_fn *family, void *self, size_t lo, size_t hi,
                          const size_t *guess, size_t *result);
 

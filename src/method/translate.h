@@ -1,5 +1,5 @@
 /* What address translation costs: walks over one line of each of n pages, against walks over as many lines packed into
- * as few pages as they fill (ALGORITHMS §21). Both have the same footprint in the caches, because the lines are spread
+ * as few pages as they fill. Both have the same footprint in the caches, because the lines are spread
  * over all parts of a page evenly; what remains of the difference is the TLBs'.
  */
 #ifndef XR_METHOD_TRANSLATE_H
@@ -19,5 +19,21 @@ struct xr_translate {
 /* cycles[i]: per access, for n[i] pages; negative where it could not be read. raw (may be NULL): the pages' walk
  * itself. */
 int xr_translate_cost(const struct xr_translate *t, const size_t *n, size_t k, double *cycles, double *raw);
+
+/* The cost over numbers of pages, growing, and what the packed lines take. */
+enum { XR_CURVE_MAX = 64 };
+struct xr_curve {
+	size_t n;
+	double x[XR_CURVE_MAX], y[XR_CURVE_MAX], packed[XR_CURVE_MAX];
+};
+
+size_t xr_curve_points(double from, double to, double ratio, size_t *pages); /* at most XR_CURVE_MAX, this ratio apart */
+int xr_curve_add(const struct xr_translate *t, const size_t *pages, size_t k, struct xr_curve *curve);
+
+/* Beyond `from`, where the curve passes this height for good, between points; 0: nowhere. */
+double xr_curve_passes(const struct xr_curve *curve, double from, double height);
+
+/* Median of y or packed between two numbers of pages; `otherwise` when no point is there. */
+double xr_curve_level(const struct xr_curve *curve, const double *of, double from, double to, double otherwise);
 
 #endif

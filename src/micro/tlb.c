@@ -1,21 +1,27 @@
 /* Parameter: the TLBs of data: entries, ways, cost of a miss, level by level; the page size that they see.
  *
- * Idea (papers 000 §4.7, 001 §3.1; ALGORITHMS §21): a TLB is a cache whose line is a page. So the first level is found
- * as the first cache is (cache_l1d.c), with one line per page, each in another part of its page. The caches are kept
- * out of it by a twin: as many lines, packed.
+ * Idea (papers 000 §4.7, 001 §3.1): a TLB is a cache whose line is a page. So the first level is found as the first
+ * cache is (cache_l1d.c), with one line per page, each in another part of its page. The caches are kept out of it by a
+ * twin: as many lines, packed.
  *
- * Algorithm: pages in small units, stride s in pages.
- *   n(s) = the smallest number of pages, s apart, that is not compact. Double s until n stays: then T = s, A = n - 1, and
- *   there are A T entries. n(1) = n(2): one set, all entries.
- *   Second level: the cost of translation over n steps up once more; where it does is about its size. Then again n(s),
- *   with pages between that push the others out of the first level and go to other sets of the second.
- *   Penalties: the cost of translation between the steps, and beyond the last.
+ * Algorithm: stride s in pages; n(s) = the smallest number of pages, s apart, that is not compact.
+ *   First level: the first step of the cost of translation over pages says what a miss is. Double s until n(s) stays:
+ *   then T = s, A = n - 1, and there are A T entries. The penalty: what 2 A pages T apart cost.
  *   Page: two sets of A pages T apart are compact together from a distance of one page on, and not below.
+ *   Second level: pages as far apart as they can be, with others between that push them out of the first level and go
+ *   to other sets of the second. Where some number of them costs more than first-level misses do there is a second
+ *   level; then n(s) again, halving s for as long as it stays. Few pages and so few lines are enough for all of that.
+ *   Penalty as before.
  *
- * When it fails: a second level with hashed sets gives no rule for n(s); then its size is the middle of the step, said
- * with less confidence. Pages that are neighbours in memory too may share an entry: pages come in shuffled order.
+ *   No rule: many TLBs choose the set by the exclusive or of two fields of the page number ("Translation Leak-aside
+ *   Buffer", Gras et al. 2018, §5). Pages i 2^b + (i xor c) are in one set if the fields have b bits; the b for which
+ *   many of them cost more says how many sets, the least number that does how many ways.
+ *
+ * When it fails: sets that are hashed otherwise. Then the middle of the second step of the cost over pages is its size,
+ * said with less confidence; a step is believed only where the packed lines cost the same before and after, else it is
+ * the caches'. Pages that are neighbours in memory too may share an entry: pages come in shuffled order.
  */
-#include "method/compact.h"
+#include "method/pagesets.h"
 #include "method/translate.h"
 #include "micro/micro.h"
 #include "stat/stat.h"
@@ -26,192 +32,64 @@
 enum {
 	BUFFER = 30, /* id; packed lines in the next */
 	PAGES_MAX = 16384,
-	CURVE_MAX = 48,
+	CURVE_FIRST = 1024, /* pages: first levels are smaller */
 	CURVE_PAGES = 8192,
+	MANY_ORDERS_UP_TO = 512, /* pages */
 	FIRST_ENTRIES_MAX = 4096,
-	FEW = 24, /* pages: ways of a second level are about so many */
+	WIDE_MAX = 14,
+	FEW = 5,
+	MANY = 64,
+	WANDER = 64,  /* votes are taken this many pages further on at most, times the first cache's colours */
+	FOLD_MIN = 4, /* bits */
+	FOLDS = 7,
+	FOLDED_PAGES = 40, /* of one set: more than ways */
 	DELTA_MIN = 512,
 	DELTAS = 8,
+	TRIES = 3,
 };
+
+/* Of what missing the second level costs more than missing the first: a set of pages in which less is seen fits. One page
+ * too many need not push out all others, and somebody else may have an entry of the set. */
+static const double of_rise = 0.35;
 
 struct tlb {
 	struct xr_run *run;
-	struct xr_compact compact;
-	uint64_t page;
-	uint64_t line;     /* two of them: who fetches pairs of lines does so for twins too */
-	size_t pages;      /* of the buffer */
-	size_t lines_kept; /* that the first cache has room for, of pages at any power-of-two distance */
-	size_t ways[2], stride[2], entries[2]; /* stride: pages from one entry of a set to the next */
-	bool sure[2];
-	double penalty[2];
-	double x[CURVE_MAX], y[CURVE_MAX]; /* cost of translation over pages */
-	size_t n;
+	struct xr_pagesets sets;
+	double hit; /* cycles of the first cache */
+	struct xr_curve curve;
+	struct xr_tlb_sets level[2];
+	double penalty[2], error[2]; /* cycles; error: one sigma */
+	size_t entries[2];           /* 0: no such level */
+	double near;   /* >0: the share of orders that find the second level's ways, or one more or less */
+	double middle; /* of the second step, where no rule was found; 0: there is none */
 };
-
-/* Pages `stride` apart, after them those that push them out of the first level. */
-struct family {
-	const struct tlb *tlb;
-	size_t stride;
-	size_t between, step; /* so many pages more, at odd multiples of step */
-};
-
-static void make_pages(void *self, size_t n, struct xr_places *set, struct xr_places *twin)
-{
-	const struct family *f = self;
-	struct xr_arena *arena = xr_run_arena(f->tlb->run);
-	uint64_t page = f->tlb->page, line = f->tlb->line, lines = page / line;
-	size_t all = n + f->between;
-
-	*set = xr_places_new(arena, all);
-	for (size_t i = 0; i < all; i++) {
-		uint64_t which = i < n ? i * f->stride : (2 * (i - n) + 1) * f->step;
-
-		xr_places_add(set, which * page + (i + i / lines) % lines * line);
-	}
-	*twin = xr_places_stride(arena, 0, line, all);
-}
-
-static bool about_equal(size_t a, size_t b)
-{
-	size_t small = a < b ? a : b, large = a < b ? b : a;
-
-	return large * 4 <= small * 5;
-}
-
-static int length_for(struct tlb *t, struct family *f, size_t limit, size_t *n)
-{
-	size_t fits = t->pages / f->stride;
-
-	/* As many lines as the first cache holds of pages so far apart: more, and it is the cache that overflows. */
-	if (f->between)
-		fits = fits < t->lines_kept ? fits : t->lines_kept > f->between ? t->lines_kept - f->between : 0;
-	if (limit > fits)
-		limit = fits;
-	*n = limit + 1;
-	return limit < 2 ? 0 : xr_first_not_compact(&t->compact, make_pages, f, 2, limit, NULL, n);
-}
-
-/* Follows n(s) from this stride to where it stays; *n gets 0 when it does not within the buffer. */
-static int follow(struct tlb *t, struct family *f, size_t limit, size_t *n)
-{
-	size_t next;
-
-	if (length_for(t, f, limit, n) != 0)
-		return -1;
-	if (*n > limit || *n > t->pages / f->stride) { /* there is none */
-		*n = 0;
-		return 0;
-	}
-	for (;; *n = next) {
-		struct family wider = *f;
-
-		wider.stride *= 2;
-		if (length_for(t, &wider, *n * 2, &next) != 0)
-			return -1;
-		if (next > t->pages / wider.stride) {
-			*n = 0;
-			return 0;
-		}
-		if (about_equal(*n, next))
-			break;
-		f->stride = wider.stride;
-	}
-	*n = *n < next ? *n : next;
-	return 0;
-}
-
-/* All in one set, at two strides, until the votes are clear: ways, or 0. */
-static int confirm(struct tlb *t, struct family f, size_t *ways, bool *sure)
-{
-	*sure = false;
-	t->compact.sure = 4.6;
-	for (int attempt = 0; attempt < 8 && !*sure; attempt++) {
-		struct xr_places set[4], twin[4];
-		struct xr_compact_answer answer[4];
-		bool fits, overflows;
-
-		for (size_t i = 0; i < 4; i++) {
-			struct family g = f;
-
-			g.stride = i < 2 && (*ways + 1) * f.stride * 2 <= t->pages ? f.stride * 2 : f.stride;
-			make_pages(&g, *ways + i % 2, &set[i], &twin[i]);
-		}
-		if (xr_are_compact(&t->compact, set, twin, 4, answer) != 0)
-			return -1;
-		fits = answer[0].verdict == XR_YES && answer[2].verdict == XR_YES;
-		overflows = answer[1].verdict == XR_NO && answer[3].verdict == XR_NO;
-		*sure = fits && overflows;
-		if (!fits && overflows && *ways > 1)
-			--*ways;
-		else if (fits && !overflows && (*ways + 2) * f.stride <= t->pages)
-			++*ways;
-	}
-	t->compact.sure = 0;
-	return 0;
-}
-
-static int find_first(struct tlb *t)
-{
-	struct family f = {t, 1, 0, 0};
-	size_t n;
-
-	if (follow(t, &f, FIRST_ENTRIES_MAX, &n) != 0)
-		return -1;
-	if (n == 0)
-		return 0;
-	t->ways[0] = n - 1;
-	t->stride[0] = f.stride;
-	if (confirm(t, f, &t->ways[0], &t->sure[0]) != 0)
-		return -1;
-	t->entries[0] = t->ways[0] * t->stride[0];
-	return 0;
-}
 
 /* ---- the curve ------------------------------------------------------------------------------------------------- */
 
-static int find_curve(struct tlb *t)
+static int time_curve(struct tlb *t, const size_t *pages, size_t n, int orders, struct xr_curve *curve)
 {
 	struct xr_translate translate = {.run = t->run,
-	                                 .buffer = t->compact.buffer,
-	                                 .page = t->page,
-	                                 .line = t->line,
-	                                 .orders = 3,
+	                                 .buffer = t->sets.compact.buffer,
+	                                 .page = t->sets.page,
+	                                 .line = 2 * t->sets.line,
+	                                 .orders = orders,
 	                                 .effort = {.samples = 5, .samples_max = 5}};
-	size_t pages[CURVE_MAX];
 
-	t->n = 0;
-	for (double n = 3; n <= (double)t->pages && n <= CURVE_PAGES && t->n < CURVE_MAX; n = fmax(n + 1, n * 1.19)) {
-		pages[t->n] = (size_t)n;
-		t->x[t->n++] = floor(n);
-	}
-	if (xr_translate_cost(&translate, pages, t->n, t->y, NULL) != 0)
+	return xr_curve_add(&translate, pages, n, curve);
+}
+
+/* Goes on with the curve up to so many pages; few orders where pages are many. */
+static int extend_curve(struct tlb *t, size_t most)
+{
+	size_t pages[XR_CURVE_MAX], n, few = 0;
+	double from = t->curve.n ? floor(t->curve.x[t->curve.n - 1] * M_SQRT2) : 3;
+
+	n = xr_curve_points(from, (double)(most < t->sets.pages ? most : t->sets.pages), M_SQRT2, pages);
+	while (few < n && pages[few] <= MANY_ORDERS_UP_TO)
+		few++;
+	if ((few > 0 && time_curve(t, pages, few, 3, &t->curve) != 0) ||
+	    (n > few && time_curve(t, pages + few, n - few, 1, &t->curve) != 0))
 		return -1;
-	xr_series_put(xr_run_description(t->run), "tlb.data", "pages", "", t->x, "cost of translation per access",
-	              "cycles", t->y, t->n);
-	return 0;
-}
-
-/* Median of the curve between two numbers of pages; `otherwise` when no point is there. */
-static double level_between(const struct tlb *t, double from, double to, double otherwise)
-{
-	double y[CURVE_MAX];
-	size_t k = 0;
-
-	for (size_t i = 0; i < t->n; i++)
-		if (t->x[i] >= from && t->x[i] <= to)
-			y[k++] = t->y[i];
-	return k ? xr_median(y, k) : otherwise;
-}
-
-/* Where the curve passes this height for good; 0: nowhere. */
-static double passes_at(const struct tlb *t, double from, double height)
-{
-	for (size_t i = 1; i + 1 < t->n; i++)
-		if (t->x[i] > from && t->y[i] > height && t->y[i + 1] > height) {
-			double share = t->y[i] > t->y[i - 1] ? (height - t->y[i - 1]) / (t->y[i] - t->y[i - 1]) : 1;
-
-			return t->x[i - 1] * pow(t->x[i] / t->x[i - 1], fmin(1, fmax(0, share)));
-		}
 	return 0;
 }
 
@@ -219,14 +97,15 @@ static double passes_at(const struct tlb *t, double from, double height)
  * what follows, up to 2.5 times as many pages; returns the first point above, 0: there is no such step. */
 static size_t next_step(const struct tlb *t, const double *y, size_t i, double *height)
 {
-	double least = fmax(0.12 * t->compact.hit, 0.3 * fabs(y[i]));
+	const struct xr_curve *c = &t->curve;
+	double least = fmax(0.12 * t->hit, 0.3 * fabs(y[i]));
 	size_t up = i + 1, end;
 
-	while (up < t->n && y[up] <= y[i] + least)
+	while (up < c->n && y[up] <= y[i] + least)
 		up++;
-	for (end = up; end < t->n && t->x[end] <= 2.5 * t->x[up]; end++)
+	for (end = up; end < c->n && c->x[end] <= 2.5 * c->x[up]; end++)
 		;
-	if (end < up + 3)
+	if (end < up + 2)
 		return 0;
 	*height = xr_median(y + up + 1, end - up - 1);
 	return up;
@@ -235,315 +114,469 @@ static size_t next_step(const struct tlb *t, const double *y, size_t i, double *
 /* Height of the first step; 0: there is none. */
 static double first_step(struct tlb *t)
 {
-	double y[CURVE_MAX], height;
+	double y[XR_CURVE_MAX], height;
 
-	xr_monotone_l1(t->y, t->n, y);
+	xr_monotone_l1(t->curve.y, t->curve.n, y);
 	return next_step(t, y, 0, &height) ? height : 0;
 }
 
-/* The middle of the second step, 0: there is none; sets the penalties of both. The first is behind us well before half
- * as many pages again as it has entries. */
-static double second_step(struct tlb *t, double *first)
-{
-	double y[CURVE_MAX], second, middle = 0;
-	size_t one = 0;
+/* ---- first level ----------------------------------------------------------------------------------------------- */
 
-	xr_monotone_l1(t->y, t->n, y);
-	t->penalty[0] = *first;
-	t->penalty[1] = 0;
-	while (one + 1 < t->n && t->x[one] < 1.5 * (double)t->entries[0])
-		one++;
-	if (!next_step(t, y, one, &second))
+static int try_first(struct tlb *t)
+{
+	struct xr_page_family f = {.in = &t->sets, .stride = 1};
+	struct xr_tlb_sets *level = &t->level[0];
+	size_t n;
+
+	if (xr_pages_length(&f, FIRST_ENTRIES_MAX, NULL, &n) != 0)
+		return -1;
+	if (n == SIZE_MAX)
 		return 0;
-	for (int i = 0; i < 3; i++) {
-		middle = passes_at(t, t->x[one], (*first + second) / 2);
-		if (middle == 0)
-			return 0;
-		*first = level_between(t, t->x[one], middle * 0.65, *first);
-		second = level_between(t, middle * 1.35, middle * 2.5, second);
-		if (second < *first * 1.2 + 0.12 * t->compact.hit)
-			return 0;
-	}
-	t->penalty[0] = *first;
-	t->penalty[1] = second;
-	return middle;
+	if (xr_pages_follow_up(&f, n, &n) != 0)
+		return -1;
+	if (n < 2)
+		return 0;
+	*level = (struct xr_tlb_sets){n - 1, f.stride, 0};
+	if (xr_pages_try_odd(&f, level) != 0 || xr_pages_confirm(&f, 1, level) != 0)
+		return -1;
+	t->entries[0] = level->ways * level->stride;
+	f.stride = level->stride;
+	n = 2 * level->ways;
+	return n * f.stride > t->sets.pages ? 0 : xr_pages_penalty(&f, n, 0, &t->penalty[0], &t->error[0]);
+}
+
+/* Once more when the votes contradict each other: somebody may have been there. */
+static int find_first(struct tlb *t)
+{
+	for (int i = 0; i < TRIES && (i == 0 || (t->entries[0] > 0 && t->level[0].sure < 0.8)); i++)
+		if (try_first(t) != 0)
+			return -1;
+	return 0;
 }
 
 /* ---- second level ---------------------------------------------------------------------------------------------- */
 
-/* From the widest stride on, where a set takes few pages; then closer together for as long as n stays. */
-static int follow_down(struct tlb *t, struct family *f, size_t *n)
+/* Pages of one set of the first level. `others`: with some between, for too few to push each other out of it. */
+static struct xr_page_family pages_behind_first(struct tlb *t, size_t stride, bool others)
 {
-	size_t next = 0;
+	const struct xr_tlb_sets *first = &t->level[0];
 
-	*n = 0;
-	for (f->stride = t->stride[0] * 2; f->stride <= t->pages / FEW / 2; f->stride *= 2)
-		;
-	for (; f->stride >= 2 * t->stride[0]; f->stride /= 2) {
-		if (length_for(t, f, t->pages / f->stride, n) != 0)
-			return -1;
-		if (*n <= t->pages / f->stride && *n + f->between <= t->lines_kept)
-			break;
-		*n = 0;
-	}
-	for (; *n > 0 && f->stride >= 4 * t->stride[0]; f->stride /= 2) {
-		struct family closer = *f;
+	return (struct xr_page_family){.in = &t->sets,
+	                               .stride = stride,
+	                               .between = others && stride > first->stride ? first->ways + 2 : 0,
+	                               .step = first->stride};
+}
 
-		closer.stride /= 2;
-		if (length_for(t, &closer, *n * 3, &next) != 0)
-			return -1;
-		if (!about_equal(*n, next))
-			break;
+static struct xr_page_family pages_of_folded_set(struct tlb *t, unsigned bits)
+{
+	const struct xr_tlb_sets *first = &t->level[0];
+
+	return (struct xr_page_family){.in = &t->sets,
+	                               .stride = 1,
+	                               .between = first->stride * (2 * first->ways + 2),
+	                               .fold = bits,
+	                               .set = (size_t)xr_rng_below(xr_run_rng(t->run), (uint64_t)1 << bits)};
+}
+
+/* Where pages begin to cost more than a miss of the first level. */
+struct rise {
+	size_t at, stride; /* so many pages, this far apart; 0: nowhere */
+	double by;         /* cycles each */
+};
+
+/* What n pages cost each that are as far apart as there is room for; from `least` on. */
+static int find_rise(struct tlb *t, size_t least, bool others, struct rise *rise)
+{
+	/* Many only after few: where the number of sets is no power of two, no stride leads to a single one. */
+	static const size_t few[WIDE_MAX] = {3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, MANY},
+			    many[] = {96, 128, 192};
+	const size_t *numbers = least < MANY ? few : many;
+	struct xr_page_family f[WIDE_MAX + 1];
+	double cycles[WIDE_MAX + 1], more[WIDE_MAX + 1];
+	size_t n[WIDE_MAX + 1], k = 0;
+
+	*rise = (struct rise){0, 0, 0};
+	n[k++] = least;
+	for (size_t i = 0; i < (least < MANY ? WIDE_MAX : sizeof many / sizeof *many); i++)
+		if (numbers[i] > least)
+			n[k++] = numbers[i];
+	for (size_t i = 0; i < k; i++) {
+		size_t s = t->level[0].stride;
+
+		while (s * 2 * n[i] <= t->sets.pages)
+			s *= 2;
+		f[i] = pages_behind_first(t, s, others);
+		if (n[i] * s > t->sets.pages)
+			k = i;
 	}
-	/* Half the stride, twice as many: anything else is not sets of a TLB overflowing. */
-	if (*n > 0 && f->stride >= 4 * t->stride[0] && !about_equal(2 * *n - 1, next))
-		*n = 0;
+	if (k < 2)
+		return 0;
+	if (xr_pages_excess(f, n, k, cycles) != 0)
+		return -1;
+	for (size_t i = 0; i < k; i++) { /* per page visited, above noise */
+		double all = (double)(n[i] + f[i].between);
+
+		more[i] = cycles[i] / all - t->penalty[0] - 0.02 * (t->hit + t->penalty[0]);
+		if (i > 0 && more[i - 1] > 0 && more[i] > 0) {
+			*rise = (struct rise){n[i - 1], f[i - 1].stride,
+			                      (cycles[i] - all * t->penalty[0]) / (double)n[i]};
+			break;
+		}
+	}
 	return 0;
 }
 
-/* about: what the curve says, 0: nothing. */
-static int find_second(struct tlb *t, double about)
+/* Pages that miss the first level and hit the second push each other out where there are enough of them; where the
+ * second has no more ways than the first they never are. */
+static int find_pages_behind(struct tlb *t, struct xr_page_family *f, struct rise *rise)
 {
-	struct family f = {t, 0, t->ways[0] + 2, t->stride[0]};
-	double rise = t->penalty[1] > t->penalty[0] ? t->penalty[1] - t->penalty[0] : 0.25 * t->penalty[0] + 2;
+	size_t least = t->level[0].ways + 2;
+	bool others = false;
+
+	*f = (struct xr_page_family){0};
+	if (find_rise(t, least, false, rise) != 0)
+		return -1;
+	if (rise->at <= least) {
+		others = true;
+		if (find_rise(t, 2, true, rise) != 0 || (rise->at == 0 && find_rise(t, MANY, true, rise) != 0))
+			return -1;
+	}
+	*f = pages_behind_first(t, rise->stride, others);
+	return 0;
+}
+
+static int find_second(struct tlb *t)
+{
+	struct xr_tlb_sets *level = &t->level[1];
+	struct xr_page_family f;
+	struct rise rise;
+	size_t n;
+	bool rule;
+
+	if (find_pages_behind(t, &f, &rise) != 0)
+		return -1;
+	if (rise.at == 0)
+		return 0;
+	/* What a miss of the first level costs is part of every access here: sets differ by more than that. */
+	t->sets.compact.limit = t->penalty[0] + 0.02 * t->hit;
+	t->sets.compact.more = of_rise * rise.by;
+	if (rise.at > MANY) /* they are in many sets, of which one overflows first */
+		t->sets.compact.more *= FEW / (double)rise.at;
+	if (xr_pages_length(&f, 2 * rise.at, NULL, &n) != 0)
+		return -1;
+	if (n == SIZE_MAX)
+		return 0;
+	if (xr_pages_follow_down(&f, 1, n, &rule) != 0)
+		return -1;
+	*level = (struct xr_tlb_sets){n - 1, f.stride, 0};
+	if (!rule)
+		return 0;
+	if (xr_pages_try_odd(&f, level) != 0 || xr_pages_confirm(&f, 1, level) != 0)
+		return -1;
+	t->entries[1] = level->ways * level->stride;
+	f.stride = level->stride;
+	n = 2 * level->ways;
+	return n * f.stride > t->sets.pages ? 0 : xr_pages_penalty(&f, n, t->penalty[0], &t->penalty[1], &t->error[1]);
+}
+
+/* Many pages of one set, if sets are chosen by two fields of so many bits: the bits for which they cost more than a miss
+ * of the first level, and how much; 0: there are none. */
+static int find_fold(struct tlb *t, unsigned *bits, struct rise *rise)
+{
+	struct xr_page_family f[FOLDS];
+	double cycles[FOLDS], best = 0, second = 0;
+	size_t n[FOLDS], k = 0;
+
+	for (unsigned b = FOLD_MIN; b < FOLD_MIN + FOLDS; b++, k++) {
+		f[k] = pages_of_folded_set(t, b);
+		n[k] = FOLDED_PAGES;
+		if (n[k] > (size_t)1 << b)
+			n[k] = (size_t)1 << b;
+		if (n[k] << b > t->sets.pages)
+			break;
+	}
+	*bits = 0;
+	*rise = (struct rise){0, 0, 0};
+	if (k < 2)
+		return 0;
+	if (xr_pages_excess(f, n, k, cycles) != 0)
+		return -1;
+	for (size_t i = 0; i < k; i++) {
+		double each = (cycles[i] - (double)(n[i] + f[i].between) * t->penalty[0]) / (double)n[i];
+
+		if (each > best) {
+			second = best;
+			best = each;
+			*bits = f[i].fold;
+			*rise = (struct rise){n[i], (size_t)1 << *bits, each};
+		} else if (each > second) {
+			second = each;
+		}
+	}
+	if (best < 3 * second || best < 0.25 * (t->hit + t->penalty[0]))
+		*bits = 0;
+	return 0;
+}
+
+/* Sets that are chosen by the exclusive or of two fields of the page number: no stride finds them. */
+static int find_folded(struct tlb *t)
+{
+	struct xr_tlb_sets *level = &t->level[1];
+	struct xr_page_family f;
+	struct rise rise;
+	unsigned bits;
 	size_t n;
 
-	t->entries[1] = (size_t)lround(about);
-	t->ways[1] = 0;
-	/* What a miss of the first level costs is part of every access here: sets differ by more than that. */
-	t->compact.limit = t->penalty[0] + 0.05 * t->compact.hit;
-	t->compact.more = (about > 0 ? 0.3 : 0.5) * rise;
-	t->compact.idle = f.between;
-	if (follow_down(t, &f, &n) != 0)
+	t->sets.compact.wander = 0; /* elsewhere they would be in other sets */
+	if (find_fold(t, &bits, &rise) != 0)
 		return -1;
-	if (n < 2)
+	if (bits == 0)
 		return 0;
-	t->ways[1] = n - 1;
-	t->stride[1] = f.stride;
-	if (confirm(t, f, &t->ways[1], &t->sure[1]) != 0)
+	f = pages_of_folded_set(t, bits);
+	t->sets.compact.limit = t->penalty[0] + 0.02 * t->hit;
+	t->sets.compact.more = of_rise * rise.by;
+	if (xr_pages_length(&f, rise.at, NULL, &n) != 0)
 		return -1;
-	if (!t->sure[1] || (about > 0 && fabs(log((double)(t->ways[1] * t->stride[1]) / about)) > 1))
-		t->ways[1] = 0;
-	else
-		t->entries[1] = t->ways[1] * t->stride[1];
-	return 0;
+	if (n == SIZE_MAX)
+		return 0;
+	*level = (struct xr_tlb_sets){n - 1, (size_t)1 << bits, 0};
+	if (xr_pages_ramp(&f, n - 1, rise.at, level, &t->near) != 0)
+		return -1;
+	t->entries[1] = level->ways * level->stride;
+	return xr_pages_penalty(&f, rise.at, t->penalty[0], &t->penalty[1], &t->error[1]);
 }
 
-/* ---- penalties -------------------------------------------------------------------------------------------------- */
-
-/* Cycles per lap that n pages of this family take more than packed lines, when twice as many as fit are visited:
- * nothing but misses, and few enough lines that no cache has a say. */
-static int excess_of(struct tlb *t, struct family *f, size_t n, double *cycles)
+/* Roughly where the second step of the curve is and how high it goes; 0: there is none. */
+static double second_step(const struct tlb *t, double *height)
 {
-	enum { ORDERS = 5 };
-	struct xr_arena *arena = xr_run_arena(t->run);
-	struct xr_buffer beside = t->compact.buffer;
-	struct xr_places set, twin;
-	struct xr_spec spec[2 * ORDERS];
-	struct xr_reading reading[2 * ORDERS];
-	double difference[ORDERS];
+	const struct xr_curve *c = &t->curve;
+	double y[XR_CURVE_MAX];
+	size_t one = 0;
 
-	beside.id++;
-	make_pages(f, n, &set, &twin);
-	for (size_t o = 0; o < ORDERS; o++) {
-		uint64_t seed = xr_rng_next(xr_run_rng(t->run)) >> 16 | 1;
-
-		spec[2 * o] = xr_places_cycle(arena, &set, t->compact.buffer, seed);
-		spec[2 * o + 1] = xr_places_cycle(arena, &twin, beside, seed);
-	}
-	if (xr_run_time(t->run, spec, 2 * ORDERS, reading) != 0)
-		return -1;
-	for (size_t o = 0; o < ORDERS; o++)
-		difference[o] = (reading[2 * o].cycles - reading[2 * o + 1].cycles) * (double)set.n;
-	*cycles = xr_median(difference, ORDERS);
-	return 0;
+	xr_monotone_l1(c->y, c->n, y);
+	while (one + 1 < c->n && c->x[one] < 1.5 * (double)t->entries[0])
+		one++;
+	return next_step(t, y, one, height) ? xr_curve_passes(c, c->x[one], (t->penalty[0] + *height) / 2) : 0;
 }
 
-static int find_penalties(struct tlb *t)
+/* No rule: the middle of the second step, from a closer look at the curve around it. */
+static int find_middle(struct tlb *t)
 {
-	struct family first = {t, t->stride[0], 0, 0};
-	struct family second = {t, t->stride[1], t->ways[0] + 2, t->stride[0]};
-	size_t n = 2 * t->ways[0];
-	double cycles;
+	size_t pages[XR_CURVE_MAX], n;
+	double second, middle, before, after;
+	struct xr_curve fine = {0};
 
-	if (n * first.stride <= t->pages) {
-		if (excess_of(t, &first, n, &cycles) != 0)
-			return -1;
-		t->penalty[0] = cycles / (double)n;
+	if (t->curve.x[t->curve.n - 1] < CURVE_PAGES / 2 && extend_curve(t, CURVE_PAGES) != 0)
+		return -1;
+	middle = second_step(t, &second);
+	if (middle == 0)
+		return 0;
+	n = xr_curve_points(middle / 2.5, fmin(middle * 3, (double)t->sets.pages), 1.06, pages);
+	if (time_curve(t, pages, n, 3, &fine) != 0)
+		return -1;
+	for (int i = 0; i < 3 && middle > 0; i++) {
+		second = xr_curve_level(&fine, fine.y, middle * 1.35, middle * 2.5, second);
+		middle = xr_curve_passes(&fine, 0, (t->penalty[0] + second) / 2);
 	}
-	n = 2 * t->ways[1];
-	if (n > 0 && n * second.stride <= t->pages) {
-		if (excess_of(t, &second, n, &cycles) != 0)
-			return -1;
-		t->penalty[1] = (cycles - (double)second.between * t->penalty[0]) / (double)n;
-	}
+	before = xr_curve_level(&fine, fine.packed, 0, middle * 0.65, 0);
+	after = xr_curve_level(&fine, fine.packed, middle * 1.35, middle * 2.5, 0);
+	if (middle == 0 || second < t->penalty[0] * 1.2 + 0.12 * t->hit ||
+	    fabs(after - before) > 0.3 * (second - t->penalty[0]))
+		return 0;
+	t->middle = middle;
+	t->entries[1] = (size_t)lround(middle);
+	t->penalty[1] = second;
 	return 0;
 }
 
 /* ---- the page --------------------------------------------------------------------------------------------------- */
 
 /* A pages T apart, and as many again at a distance that is small against a page or not. */
-static int find_page(struct tlb *t, uint64_t *page)
+static int find_page(struct tlb *t, uint64_t *page, double *sure)
 {
 	struct xr_arena *arena = xr_run_arena(t->run);
 	struct xr_places set[DELTAS], twin[DELTAS];
 	struct xr_compact_answer answer[DELTAS];
-	size_t half = t->ways[0] - t->ways[0] / 4, n = 0, first = 0;
-	uint64_t stride = t->stride[0] * t->page, delta = DELTA_MIN;
+	size_t half = t->level[0].ways - t->level[0].ways / 4, n = 0;
+	uint64_t own = t->sets.page, line = t->sets.line, stride = t->level[0].stride * own, delta = DELTA_MIN;
 
 	*page = 0;
-	for (; n < DELTAS && delta < stride && 2 * half * stride + stride <= t->pages * t->page; n++, delta *= 2) {
-		uint64_t cell = delta < t->page ? delta : t->page, lines = cell / t->line ? cell / t->line : 1;
+	*sure = 0;
+	for (; n < DELTAS && delta < stride && 2 * half * stride + stride <= t->sets.pages * own; n++, delta *= 2) {
+		uint64_t cell = delta < own ? delta : own, lines = cell / line ? cell / line : 1;
 
 		set[n] = xr_places_new(arena, 2 * half);
 		for (size_t i = 0; i < 2 * half; i++)
-			xr_places_add(&set[n], i * stride + (i < half ? 0 : delta) + i % lines * t->line);
-		twin[n] = xr_places_stride(arena, 0, t->line, 2 * half);
+			xr_places_add(&set[n], i * stride + (i < half ? 0 : delta) + i % lines * line);
+		twin[n] = xr_places_stride(arena, 0, line, 2 * half);
 	}
 	if (n == 0) {
 		*page = stride; /* one set: the stride of its entries is the page */
+		*sure = t->level[0].sure;
 		return 0;
 	}
-	if (xr_are_compact(&t->compact, set, twin, n, answer) != 0)
+	t->sets.compact.sure = 4.6;
+	if (xr_are_compact(&t->sets.compact, set, twin, n, answer) != 0)
 		return -1;
-	while (first < n && answer[first].verdict == XR_NO)
-		first++;
-	for (size_t i = first; i < n; i++)
-		if (answer[i].verdict != XR_YES)
-			return 0;
-	*page = (uint64_t)DELTA_MIN << first;
+	t->sets.compact.sure = 0;
+	*page = (uint64_t)DELTA_MIN << xr_compact_split(answer, n, sure);
+	*sure = fmin(*sure, t->level[0].sure);
 	return 0;
 }
 
 /* ---- facts ------------------------------------------------------------------------------------------------------ */
 
-static void put_first(struct tlb *t)
+/* How likely a value is right to 2 % or a tenth of a cycle, with an error of this sigma. */
+static double within_tolerance(double value, double sigma)
 {
+	return sigma > 0 ? erf(fmax(0.02 * value, 0.1) / sigma / M_SQRT2) : 1;
+}
+
+static void put_level(struct tlb *t, int i)
+{
+	static const char *const ids[2][3] = {{"tlb.d1.entries", "tlb.d1.ways", "tlb.d1.penalty"},
+	                                      {"tlb.d2.entries", "tlb.d2.ways", "tlb.d2.penalty"}};
 	struct xr_description *d = xr_run_description(t->run);
+	const struct xr_tlb_sets *level = &t->level[i];
+	double sure = fmin(0.99, level->sure), near = i && t->near > 0 && sure < 0.9 ? fmin(0.85, t->near) : sure;
 	struct xr_fact *fact[3];
 
-	fact[0] = xr_fact_count(d, "tlb.d1.entries", (long long)t->entries[0], "", 0.98, "compact sets of pages");
-	fact[1] = xr_fact_count(d, "tlb.d1.ways", (long long)t->ways[0], "", 0.98, "compact sets of pages");
-	fact[2] = xr_fact_number(d, "tlb.d1.penalty", xr_snap_integer(t->penalty[0], 0.1), "cycles", 0.95,
-	                         "pages against packed lines");
-	for (size_t i = 0; i < 3; i++) {
-		xr_fact_add_series(fact[i], "tlb.data");
-		if (!t->sure[0])
-			xr_fact_doubt(fact[i], "votes contradict each other");
+	fact[0] = xr_fact_count(d, ids[i][0], (long long)t->entries[i], "", near, "compact sets of pages");
+	fact[1] = xr_fact_count(d, ids[i][1], (long long)level->ways, "", sure, "compact sets of pages");
+	fact[2] = xr_fact_number(d, ids[i][2], xr_snap_integer(t->penalty[i], i ? 0.15 : 0.1), "cycles",
+	                         near * within_tolerance(t->penalty[i], t->error[i]), "pages against packed lines");
+	if (near > sure)
+		xr_fact_note(fact[0],
+		             "%zu sets; how many pages go into one is less clear, somebody else's are there too",
+		             level->stride);
+	for (size_t k = 0; k < 3; k++) {
+		xr_fact_add_series(fact[k], "tlb.data");
+		if ((k == 1 ? sure : near) < 0.6)
+			xr_fact_doubt(fact[k], "%zu ways, %zu pages apart, but the votes contradict each other",
+			              level->ways, level->stride);
 	}
 }
 
-static void put_second(struct tlb *t, bool there)
+/* A second level without a rule. */
+static void put_middle(struct tlb *t)
 {
 	struct xr_description *d = xr_run_description(t->run);
-	static const char *const id[] = {"tlb.d2.entries", "tlb.d2.ways", "tlb.d2.penalty"};
+	double raw = t->middle, snapped = raw, best = 0.06;
 	struct xr_fact *fact;
 
-	if (!there) {
-		for (size_t i = 0; i < 3; i++)
-			xr_fact_none(d, id[i], XR_UNSUPPORTED, "no second step up to %zu pages", t->pages);
-		return;
-	}
-	if (t->ways[1] && t->sure[1]) {
-		fact = xr_fact_count(d, id[0], (long long)t->entries[1], "", 0.88, "compact sets of pages");
-		xr_fact_add_series(fact, "tlb.data");
-		fact = xr_fact_count(d, id[1], (long long)t->ways[1], "", 0.9, "compact sets of pages");
-	} else {
-		double raw = (double)t->entries[1], snapped = raw, best = 0.06;
+	for (double a = 1; a <= 1.5; a += 0.25) {
+		double near = xr_snap_pow2(raw, a, 0.06);
 
-		for (double a = 1; a <= 1.5; a += 0.25) {
-			double near = xr_snap_pow2(raw, a, 0.06);
-
-			if (near != raw && fabs(log(near / raw)) < best) {
-				best = fabs(log(near / raw));
-				snapped = near;
-			}
+		if (near != raw && fabs(log(near / raw)) < best) {
+			best = fabs(log(near / raw));
+			snapped = near;
 		}
-		fact = xr_fact_count(d, id[0], (long long)lround(snapped), "", 0.7, "middle of the step");
-		xr_fact_note(fact, "measured %.0f: pages at regular distances follow no rule, so the sets are hashed",
-		             raw);
-		xr_fact_none(d, id[1], XR_UNRELIABLE, "pages at regular distances follow no rule");
 	}
+	fact = xr_fact_count(d, "tlb.d2.entries", (long long)lround(snapped), "", 0.7, "middle of the step");
+	xr_fact_note(fact, "measured %.0f: pages at regular distances follow no rule, so the sets are hashed", raw);
 	xr_fact_add_series(fact, "tlb.data");
-	fact = xr_fact_number(d, id[2], xr_snap_integer(t->penalty[1], 0.15), "cycles", t->ways[1] ? 0.88 : 0.7,
+	xr_fact_none(d, "tlb.d2.ways", XR_UNRELIABLE, "pages at regular distances follow no rule");
+	fact = xr_fact_number(d, "tlb.d2.penalty", xr_snap_integer(t->penalty[1], 0.15), "cycles", 0.7,
 	                      "pages against packed lines");
 	xr_fact_add_series(fact, "tlb.data");
 }
 
-static void put_none(struct tlb *t, const char *why)
+static void put_none(struct tlb *t, size_t from, const char *why)
 {
-	static const char *const id[] = {"tlb.d1.entries", "tlb.d1.ways",    "tlb.d1.penalty",  "tlb.d2.entries",
-	                                 "tlb.d2.ways",    "tlb.d2.penalty", "memory.page_size"};
+	static const char *const id[] = {"tlb.d2.entries", "tlb.d2.ways",    "tlb.d2.penalty",  "tlb.d1.entries",
+	                                 "tlb.d1.ways",    "tlb.d1.penalty", "memory.page_size"};
 
-	for (size_t i = 0; i < sizeof id / sizeof *id; i++)
-		xr_fact_none(xr_run_description(t->run), id[i], XR_UNSUPPORTED, why, t->pages);
+	for (size_t i = 0; i < from; i++)
+		xr_fact_none(xr_run_description(t->run), id[i], XR_UNSUPPORTED, why, t->sets.pages);
 }
 
-static void put_page(struct tlb *t, uint64_t page)
+static void put_page(struct tlb *t, uint64_t page, double sure)
 {
 	struct xr_description *d = xr_run_description(t->run);
 	struct xr_fact *fact;
 
-	if (!page) {
-		xr_fact_none(d, "memory.page_size", XR_UNRELIABLE,
-		             "votes for neighbouring distances contradict each other");
-		return;
-	}
-	fact = xr_fact_count(d, "memory.page_size", (long long)page, "bytes", 0.97,
+	fact = xr_fact_count(d, "memory.page_size", (long long)page, "bytes", fmin(0.99, sure),
 	                     "two compact sets of pages side by side");
-	if (!t->sure[0])
-		xr_fact_doubt(fact, "the TLB is in doubt");
+	if (sure < 0.8)
+		xr_fact_doubt(fact, "votes for neighbouring distances contradict each other");
 }
 
-static size_t lines_kept(const struct xr_run *run, uint64_t page, uint64_t line)
+/* Pages whose lines go to different sets of the first cache. */
+static size_t colours_of_first_cache(const struct xr_run *run, uint64_t page)
 {
 	double capacity = xr_run_number(run, "cache.l1d.capacity", 0), ways = xr_run_number(run, "cache.l1d.ways", 1);
 
-	return capacity > 0 ? (size_t)(fmin(capacity / ways, (double)page) * ways / (double)line) : SIZE_MAX;
+	return (size_t)fmax(1, capacity / ways / (double)page);
+}
+
+static int find_levels(struct tlb *t)
+{
+	uint64_t page;
+	double sure, first;
+
+	if (extend_curve(t, CURVE_FIRST) != 0)
+		return -1;
+	xr_run_progress(t->run, 0.2, "first level");
+	first = first_step(t);
+	if (first == 0) {
+		if (extend_curve(t, CURVE_PAGES) != 0)
+			return -1;
+		first = first_step(t);
+	}
+	if (first > 0) {
+		t->sets.compact.limit = 0.35 * first;
+		t->penalty[0] = first;
+		if (find_first(t) != 0)
+			return -1;
+	}
+	if (t->entries[0] == 0) {
+		put_none(t, 7,
+		         "no TLB seen: a line in each of %zu pages costs no more than as many lines side by side");
+		return 0;
+	}
+	xr_run_progress(t->run, 0.4, "page size");
+	if (find_page(t, &page, &sure) != 0)
+		return -1;
+	put_page(t, page, sure);
+	put_level(t, 0);
+	xr_run_progress(t->run, 0.7, "second level");
+	if (find_second(t) != 0 || (t->entries[1] == 0 && find_folded(t) != 0) ||
+	    (t->entries[1] == 0 && find_middle(t) != 0))
+		return -1;
+	if (t->entries[1] == 0)
+		put_none(t, 3, "no second step up to %zu pages");
+	else if (t->middle > 0)
+		put_middle(t);
+	else
+		put_level(t, 1);
+	return 0;
 }
 
 static int run(struct xr_run *run)
 {
 	const struct xr_target_info *info = xr_run_info(run);
-	struct tlb t = {
-		.run = run, .page = info->page_bytes, .line = 2 * (uint64_t)xr_run_number(run, "cache.l1d.line", 64)};
-	double first = 0, second;
-	uint64_t page;
+	struct tlb t = {.run = run, .hit = xr_run_number(run, "cache.l1d.latency", 0)};
+	uint64_t page = info->page_bytes, line = (uint64_t)xr_run_number(run, "cache.l1d.line", 64);
+	size_t most = page ? (size_t)(info->memory_bytes / 5 / page) : 0;
 
-	if (t.page)
-		t.pages = (size_t)(info->memory_bytes / 4 / t.page < PAGES_MAX ? info->memory_bytes / 4 / t.page
-		                                                               : PAGES_MAX);
-	if (t.pages < 16) {
-		put_none(&t, "no pages, or too few of them in memory");
+	t.sets = (struct xr_pagesets){
+		.run = run, .page = page, .line = line, .pages = most < PAGES_MAX ? most : PAGES_MAX};
+	if (t.sets.pages < 16) {
+		put_none(&t, 7, "no pages, or too few of them in memory");
 		return 0;
 	}
-	t.lines_kept = lines_kept(run, t.page, t.line);
-	t.compact = (struct xr_compact){.run = run,
-	                                .buffer = {BUFFER, t.pages * t.page, XR_SHUFFLED},
-	                                .page = t.page,
-	                                .hit = xr_run_number(run, "cache.l1d.latency", 0)};
-	if (find_curve(&t) != 0)
+	t.sets.colours = colours_of_first_cache(run, page);
+	t.sets.compact =
+		(struct xr_compact){.run = run,
+	                            .buffer = {BUFFER, (t.sets.pages + WANDER * t.sets.colours) * page, XR_SHUFFLED},
+	                            .page = page,
+	                            .hit = t.hit,
+	                            .wander = WANDER * t.sets.colours * page,
+	                            .wander_step = t.sets.colours * page};
+	if (find_levels(&t) != 0)
 		return -1;
-	first = first_step(&t);
-	if (first > 0) {
-		t.compact.limit = 0.35 * first;
-		if (find_first(&t) != 0)
-			return -1;
-	}
-	if (t.entries[0] == 0) {
-		put_none(&t, "no TLB seen: a line in each of %zu pages costs no more than as many lines side by side");
-		return 0;
-	}
-	xr_run_progress(run, 0.4, "page size");
-	if (find_page(&t, &page) != 0)
-		return -1;
-	put_page(&t, page);
-	xr_run_progress(run, 0.7, "second level");
-	second = second_step(&t, &first);
-	if (find_second(&t, second) != 0 || find_penalties(&t) != 0)
-		return -1;
-	put_first(&t);
-	put_second(&t, second > 0 || t.ways[1] > 0);
+	xr_series_put(xr_run_description(run), "tlb.data", "pages", "", t.curve.x, "cost of translation per access",
+	              "cycles", t.curve.y, t.curve.n);
 	return 0;
 }
 

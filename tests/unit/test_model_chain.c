@@ -249,6 +249,25 @@ static void strangers_do_not_stay(void **state)
 	xr_target_free(t);
 }
 
+/* Four sets of two ways. Pages 0, 4, 8 are in sets 0, 1, 2 when folded and all in set 0 when not; pages 0, 5, 10 the other
+ * way round. */
+static void folded_sets_are_chosen_by_two_fields(void **state)
+{
+	(void)state;
+	for (int fold = 0; fold < 2; fold++) {
+		struct xr_machine m = machine_of("machines/p6.ini");
+		m.n_tlbs = 1;
+		m.tlb[0].entries = 8;
+		m.tlb[0].ways = 2;
+		m.tlb[0].penalty = 20;
+		m.tlb[0].fold = fold;
+		struct xr_target *t = xr_model_open_machine(&m, 4);
+		near(cycle(t, XR_SMALL, 4 * 4096 + 64, 3), fold ? 3 : 23, 0.01);
+		near(cycle(t, XR_SMALL, 5 * 4096 + 64, 3), fold ? 23 : 3, 0.01);
+		xr_target_free(t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +282,7 @@ int main(void)
 		cmocka_unit_test(addresses_outside_the_buffer_are_refused),
 		cmocka_unit_test(counters_count_misses_where_there_are_counters),
 		cmocka_unit_test(strangers_do_not_stay),
+		cmocka_unit_test(folded_sets_are_chosen_by_two_fields),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -61,6 +61,7 @@ struct xr_machine_tlb {
 	uint64_t entries, ways; /* ways 0: full */
 	double penalty;
 	int policy;
+	int fold; /* the set is the exclusive or of the two lowest fields of the page number */
 	int line;
 };
 

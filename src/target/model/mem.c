@@ -256,9 +256,14 @@ static struct xr_mem_buffer *buffer_at(const struct xr_mem *mem, uint64_t addres
 	return mem->buffer[(address >> SLOT_SHIFT) - 1];
 }
 
-static uint64_t tlb_set(const struct xr_array *tlb, uint64_t page)
+static uint64_t tlb_set(const struct xr_mem *mem, const struct core *core, int index, uint64_t page)
 {
-	return tlb->sets & (tlb->sets - 1) ? page % tlb->sets : page & (tlb->sets - 1);
+	const struct xr_array *tlb = core->tlb[index];
+	if (tlb->sets & (tlb->sets - 1))
+		return page % tlb->sets;
+	if (mem->machine->tlb[index].fold)
+		page ^= page / tlb->sets;
+	return page & (tlb->sets - 1);
 }
 
 static double look_up(struct xr_mem *mem, struct core *core, const struct path *path, uint64_t page, uint64_t key,
@@ -267,7 +272,7 @@ static double look_up(struct xr_mem *mem, struct core *core, const struct path *
 	int found = path->n_tlbs;
 	for (int i = 0; i < path->n_tlbs; i++) {
 		struct xr_array *tlb = core->tlb[path->tlb[i]];
-		uint64_t set = tlb_set(tlb, page), *line = xr_array_find(tlb, set, key);
+		uint64_t set = tlb_set(mem, core, path->tlb[i], page), *line = xr_array_find(tlb, set, key);
 		if (line) {
 			xr_array_use(tlb, set, line);
 			found = i;
@@ -277,7 +282,7 @@ static double look_up(struct xr_mem *mem, struct core *core, const struct path *
 	for (int i = 0; i < found; i++) {
 		struct xr_array *tlb = core->tlb[path->tlb[i]];
 		struct xr_victim victim;
-		xr_array_put(tlb, tlb_set(tlb, page), key, &victim);
+		xr_array_put(tlb, tlb_set(mem, core, path->tlb[i], page), key, &victim);
 	}
 	*missed = found;
 	return found ? mem->machine->tlb[path->tlb[found - 1]].penalty : 0;

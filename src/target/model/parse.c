@@ -87,6 +87,7 @@ static const struct key keys[] = {
 	{"tlb", "ways", NUMBER, T(ways), 1, 1 << 20, full_name, 0},
 	{"tlb", "penalty", REAL, T(penalty), 0, 1e6, NULL, 0},
 	{"tlb", "policy", CHOICE, T(policy), 0, 0, xr_policy_names, 0},
+	{"tlb", "fold", YES, T(fold), 0, 0, NULL, 0},
 	{"prefetch", "adjacent", YES, M(prefetch_adjacent), 0, 0, NULL, 0},
 	{"prefetch", "stride", YES, M(prefetch_stride), 0, 0, NULL, 0},
 	{"prefetch", "stream", YES, M(prefetch_stream), 0, 0, NULL, 0},

@@ -107,7 +107,8 @@ static void put_memory(const struct xr_machine *m, FILE *out)
 		fprintf(out, "\n[tlb %s]\nholds = %s\nentries = %" PRIu64 "\n", t->name, holds_name(t->holds),
 		        t->entries);
 		put_ways(out, t->ways);
-		fprintf(out, "penalty = %.12g\npolicy = %s\n", t->penalty, xr_policy_names[t->policy]);
+		fprintf(out, "penalty = %.12g\npolicy = %s\nfold = %s\n", t->penalty, xr_policy_names[t->policy],
+		        yes(t->fold));
 	}
 	fprintf(out, "\n[prefetch]\nadjacent = %s\nstride = %s\nstream = %s\ndistance = %d\n",
 	        yes(m->prefetch_adjacent), yes(m->prefetch_stride), yes(m->prefetch_stream), m->prefetch_distance);

@@ -1,0 +1,339 @@
+/* Sets of pages, see pagesets.h. */
+#include "method/pagesets.h"
+
+#include "stat/stat.h"
+
+#include <math.h>
+
+enum { CONFIRM_VOTES = 4, ATTEMPTS = 6, ODD_MAX = 16, ORDERS = 3, MORE_ORDERS = 7, RAMP = 11, RAMP_ORDERS = 15 };
+static const double sure_llr = 4.6; /* 1 wrong in 100 */
+
+static uint64_t colours_of(const struct xr_pagesets *in)
+{
+	return in->colours ? in->colours : 1;
+}
+
+static size_t folded(size_t page, unsigned bits)
+{
+	return (page ^ page >> bits) & (((size_t)1 << bits) - 1);
+}
+
+/* The i-th page of n, or of those between; *other: where to look for the next of these. */
+static size_t page_at(const struct xr_page_family *f, size_t i, size_t n, size_t *other)
+{
+	if (i < n)
+		return f->fold ? i << f->fold | (i ^ f->set) : i * f->stride;
+	if (!f->fold)
+		return (2 * (i - n) + 1) * f->step;
+	while (folded(*other, f->fold) == f->set)
+		++*other;
+	return (*other)++;
+}
+
+static void lay(const struct xr_page_family *f, size_t n, struct xr_places *set, struct xr_places *twin)
+{
+	struct xr_arena *arena = xr_run_arena(f->in->run);
+	uint64_t page = f->in->page, line = f->in->line, lines = page / line ? page / line : 1;
+	uint64_t colours = colours_of(f->in);
+	size_t all = n + f->between, other = 0;
+
+	*set = xr_places_new(arena, all);
+	*twin = xr_places_new(arena, all);
+	for (size_t i = 0; i < all; i++) {
+		uint64_t which = page_at(f, i, n, &other);
+		uint64_t within = (i + i / lines) % lines * line;
+
+		xr_places_add(set, which * page + within);
+		xr_places_add(twin, (i / lines * colours + which % colours) * page + within);
+	}
+}
+
+static void make_pages(void *self, size_t n, struct xr_places *set, struct xr_places *twin)
+{
+	lay(self, n, set, twin);
+}
+
+static bool about_equal(size_t a, size_t b)
+{
+	size_t small = a < b ? a : b, large = a < b ? b : a;
+
+	return large * 4 <= small * 5;
+}
+
+/* Most pages of this family that there is room for. */
+static size_t room_for(const struct xr_page_family *f)
+{
+	size_t sets = (size_t)1 << f->fold, rows = f->in->pages / sets;
+
+	if (f->fold)
+		return rows < sets ? rows : sets;
+	return f->in->pages / f->stride;
+}
+
+int xr_pages_length(struct xr_page_family *f, size_t limit, const size_t *guess, size_t *n)
+{
+	size_t room = room_for(f);
+
+	if (limit > room)
+		limit = room;
+	*n = SIZE_MAX;
+	if (limit < 2)
+		return 0;
+	f->in->compact.idle = f->between;
+	if (xr_first_not_compact(&f->in->compact, make_pages, f, 2, limit, guess, n) != 0)
+		return -1;
+	if (*n > limit)
+		*n = SIZE_MAX;
+	return 0;
+}
+
+int xr_pages_follow_up(struct xr_page_family *f, size_t first, size_t *n)
+{
+	size_t next;
+
+	for (*n = first;; *n = next) {
+		const size_t guess[] = {(*n - 1) / 2 + 1, *n, 0};
+		struct xr_page_family wider = *f;
+
+		wider.stride *= 2;
+		if (xr_pages_length(&wider, *n * 2, *n > 3 ? guess : guess + 1, &next) != 0)
+			return -1;
+		if (next == SIZE_MAX) {
+			*n = 0;
+			return 0;
+		}
+		if (about_equal(*n, next))
+			break;
+		f->stride = wider.stride;
+	}
+	*n = *n < next ? *n : next;
+	return 0;
+}
+
+int xr_pages_follow_down(struct xr_page_family *f, size_t least, size_t n, bool *rule)
+{
+	const size_t guess[] = {n, 2 * n - 1, 0};
+	size_t next = 2 * n - 1;
+
+	for (; f->stride / 2 >= least && f->stride > 1; f->stride /= 2) {
+		struct xr_page_family closer = *f;
+
+		closer.stride /= 2;
+		if (closer.stride <= closer.step) /* nothing of its own set would come between */
+			closer.between = 0;
+		if (xr_pages_length(&closer, n * 3, guess, &next) != 0)
+			return -1;
+		if (!about_equal(n, next))
+			break;
+		f->between = closer.between;
+	}
+	*rule = about_equal(2 * n - 1, next);
+	return 0;
+}
+
+int xr_pages_try_odd(const struct xr_page_family *f, struct xr_tlb_sets *sets)
+{
+	struct xr_places set[ODD_MAX], twin[ODD_MAX];
+	struct xr_compact_answer answer[ODD_MAX];
+	size_t ways[ODD_MAX], k = 0;
+
+	/* Few ways first: the first to overflow is it, all after it must. */
+	for (size_t w = 1; w < sets->ways && k < ODD_MAX; w++) {
+		struct xr_page_family g = *f;
+
+		g.stride = sets->stride * (sets->ways / w);
+		if (sets->ways % w != 0 || sets->ways / w % 2 == 0 || w + 1 > room_for(&g))
+			continue;
+		lay(&g, w + 1, &set[k], &twin[k]);
+		ways[k++] = w;
+	}
+	if (k == 0)
+		return 0;
+	f->in->compact.idle = f->between;
+	if (xr_are_compact(&f->in->compact, set, twin, k, answer) != 0)
+		return -1;
+	for (size_t i = 0; i < k; i++)
+		if (answer[i].verdict == XR_NO) {
+			sets->stride *= sets->ways / ways[i];
+			sets->ways = ways[i];
+			break;
+		}
+	return 0;
+}
+
+/* What says that the ways fit, that one more does not, and that at half the stride it would. */
+struct weights {
+	double fits, overflows, apart;
+};
+
+static int weigh(const struct xr_page_family *f, size_t least, const struct xr_tlb_sets *sets, struct weights *w)
+{
+	struct xr_places set[5], twin[5];
+	struct xr_compact_answer answer[5];
+	struct xr_page_family half = *f, twice = *f;
+	size_t n = 4;
+
+	half.stride = sets->stride / 2;
+	twice.stride *= 2;
+	if (f->fold)
+		twice.set = (size_t)xr_rng_below(xr_run_rng(f->in->run), sets->stride);
+	else if (sets->ways + 1 > room_for(&twice))
+		twice = *f;
+	for (size_t i = 0; i < 4; i++)
+		lay(i < 2 ? &twice : f, sets->ways + i % 2, &set[i], &twin[i]);
+	if (!f->fold && sets->stride % 2 == 0 && half.stride >= least && (f->between == 0 || half.stride > f->step))
+		lay(&half, sets->ways + 1, &set[n++], &twin[4]);
+	f->in->compact.idle = f->between;
+	if (xr_are_compact(&f->in->compact, set, twin, n, answer) != 0)
+		return -1;
+	w->fits += fmin(answer[0].llr, answer[2].llr);
+	w->overflows -= fmax(answer[1].llr, answer[3].llr);
+	w->apart += n > 4 ? answer[4].llr : sure_llr;
+	return 0;
+}
+
+int xr_pages_confirm(const struct xr_page_family *f, size_t least, struct xr_tlb_sets *sets)
+{
+	struct xr_compact before = f->in->compact;
+	struct weights w = {0, 0, 0};
+	struct xr_page_family own = *f;
+
+	own.stride = sets->stride;
+	sets->sure = 0;
+	f->in->compact.sure = sure_llr;
+	f->in->compact.least = CONFIRM_VOTES;
+	for (int attempt = 0; attempt < ATTEMPTS && fmin(w.apart, fmin(w.fits, w.overflows)) < sure_llr; attempt++) {
+		size_t ways = sets->ways;
+
+		if (weigh(&own, least, sets, &w) != 0)
+			return -1;
+		sets->sure = xr_llr_probability(w.fits) * xr_llr_probability(w.overflows) * xr_llr_probability(w.apart);
+		if (w.fits < 0 && w.overflows > 0 && ways > 1)
+			sets->ways--;
+		else if (w.fits > 0 && w.overflows < 0 && ways + 2 <= room_for(&own))
+			sets->ways++;
+		if (sets->ways != ways)
+			w = (struct weights){0, 0, 0};
+	}
+	f->in->compact = before;
+	return 0;
+}
+
+/* Cycles per round more than packed lines, in so many orders of each: cycles[i * orders + o]. median: of the samples, not
+ * their lower end, which is what pages take while nobody else is there. */
+static int excess_by_order(const struct xr_page_family *f, const size_t *n, size_t k, size_t orders,
+                           const struct xr_effort *effort, bool median, double *cycles)
+{
+	struct xr_run *run = f->in->run;
+	struct xr_arena *arena = xr_run_arena(run);
+	struct xr_buffer beside = f->in->compact.buffer;
+	struct xr_spec *spec = xr_arena_array(arena, struct xr_spec, k * 2 * orders);
+	struct xr_reading *reading = xr_arena_array(arena, struct xr_reading, k * 2 * orders);
+
+	beside.id++;
+	for (size_t i = 0; i < k * orders; i++) {
+		struct xr_places set, twin;
+		struct xr_page_family own = f[i / orders];
+		uint64_t seed;
+
+		if (own.fold)
+			own.set = (size_t)xr_rng_below(xr_run_rng(run), (uint64_t)1 << own.fold);
+		lay(&own, n[i / orders], &set, &twin);
+		set = xr_compact_elsewhere(&f->in->compact, &set);
+		seed = xr_places_seed(arena, &set, xr_run_rng(run));
+		spec[2 * i] = xr_places_cycle(arena, &set, f->in->compact.buffer, seed);
+		spec[2 * i + 1] = xr_places_cycle(arena, &twin, beside, seed);
+	}
+	if (xr_run_time_with(run, effort, spec, k * 2 * orders, reading) != 0)
+		return -1;
+	for (size_t i = 0; i < k * orders; i++) {
+		const struct xr_reading *r = &reading[2 * i];
+		double more = median ? r[0].median_cycles - r[1].median_cycles : r[0].cycles - r[1].cycles;
+
+		cycles[i] = more * (double)(n[i / orders] + f[i / orders].between);
+	}
+	return 0;
+}
+
+int xr_pages_excess(const struct xr_page_family *f, const size_t *n, size_t k, double *cycles)
+{
+	struct xr_effort effort = {.samples = 7, .samples_max = 7};
+	double *each = xr_arena_array(xr_run_arena(f->in->run), double, k *ORDERS);
+
+	if (excess_by_order(f, n, k, ORDERS, &effort, false, each) != 0)
+		return -1;
+	for (size_t i = 0; i < k; i++)
+		cycles[i] = xr_median(each + i * ORDERS, ORDERS);
+	return 0;
+}
+
+int xr_pages_penalty(const struct xr_page_family *f, size_t n, double of_others, double *cycles, double *error)
+{
+	double lap[MORE_ORDERS];
+
+	if (excess_by_order(f, &n, 1, MORE_ORDERS, NULL, false, lap) != 0)
+		return -1;
+	for (size_t i = 0; i < MORE_ORDERS; i++)
+		lap[i] = (lap[i] - (double)f->between * of_others) / (double)n;
+	*cycles = xr_median(lap, MORE_ORDERS);
+	*error = 1.25 * xr_mad(lap, MORE_ORDERS) / sqrt(MORE_ORDERS);
+	return 0;
+}
+
+/* One page too many pushes out all pages of its set where the oldest goes, about half of them where any not used lately
+ * goes; where all fit, somebody else's pages push out a few. So the line is drawn between a few and half. */
+static const double pushed_out = 0.35;
+
+/* Where a curve that rises from 0 to 1 passes that line: the first point above. */
+static size_t passes_line(const double *share, size_t k)
+{
+	double rising[RAMP];
+
+	xr_monotone_l1(share, k, rising);
+	for (size_t i = 0; i < k; i++)
+		if (rising[i] > pushed_out)
+			return i;
+	return k;
+}
+
+int xr_pages_ramp(const struct xr_page_family *f, size_t about, size_t all, struct xr_tlb_sets *sets, double *near)
+{
+	struct xr_page_family same[RAMP + 2];
+	size_t n[RAMP + 2], k = 0, least = about > RAMP / 2 + 2 ? about - RAMP / 2 : 2, equal = 0, close = 0;
+	double cycles[(RAMP + 2) * RAMP_ORDERS], share[RAMP_ORDERS][RAMP], middle[RAMP];
+	struct xr_effort effort = {.samples = 7, .samples_max = 7};
+
+	n[k++] = 1; /* fits for sure */
+	for (size_t i = 0; i < RAMP && least + i < all; i++)
+		n[k++] = least + i;
+	n[k++] = all;
+	for (size_t i = 0; i < k; i++)
+		same[i] = *f;
+	if (excess_by_order(same, n, k, RAMP_ORDERS, &effort, true, cycles) != 0)
+		return -1;
+	for (size_t o = 0; o < RAMP_ORDERS; o++) {
+		double none = cycles[o] / (double)(1 + f->between), full;
+
+		full = (cycles[(k - 1) * RAMP_ORDERS + o] - (double)(all + f->between) * none) / (double)all;
+		for (size_t i = 1; i + 1 < k; i++)
+			share[o][i - 1] = (cycles[i * RAMP_ORDERS + o] - (double)(n[i] + f->between) * none) /
+			                  (double)n[i] / full;
+	}
+	for (size_t i = 0; i < k - 2; i++) {
+		double of_order[RAMP_ORDERS];
+
+		for (size_t o = 0; o < RAMP_ORDERS; o++)
+			of_order[o] = share[o][i];
+		middle[i] = xr_median(of_order, RAMP_ORDERS);
+	}
+	sets->ways = least + passes_line(middle, k - 2) - 1;
+	for (size_t o = 0; o < RAMP_ORDERS; o++) {
+		size_t ways = least + passes_line(share[o], k - 2) - 1;
+
+		equal += ways == sets->ways;
+		close += ways + 1 >= sets->ways && ways <= sets->ways + 1;
+	}
+	sets->sure = (double)equal / RAMP_ORDERS;
+	*near = (double)close / RAMP_ORDERS;
+	return 0;
+}
