@@ -12,11 +12,11 @@ enum {
 	ROWS_MAX = OCTAVES_MAX * PER_OCTAVE,
 	PAIRS_MAX = 44,
 	CURVES_MAX = 8,
-	SAMPLES = 32,       /* of one look */
-	WAY_LOOKS = 3,      /* for the size of a way, until one of them is in peace */
-	AGAIN = 4,          /* looks for the last word on the ways */
-	ENOUGH = 4,         /* attempts with the same answer, in peace or not */
-	QUIET_ATTEMPTS = 6, /* where nobody is about, asking once more changes nothing */
+	SAMPLES = 32,    /* of one look */
+	PEACE_LOOKS = 3, /* until one of them is in peace */
+	AGAIN = 4,       /* looks for the last word on the ways */
+	ATTEMPTS = 6,
+	ENOUGH = 4, /* attempts with the same answer, in peace or not */
 };
 
 /* Shares of what a row misses that is 1.7 times as long as what fits. A row just too long misses on a fifth of that or
@@ -143,37 +143,46 @@ static int read_rows(const struct xr_sets *probe, struct rows *rows, bool again,
 
 /* ---- question 2: how large is a way --------------------------------------------------------------------------- */
 
-/* The smallest power of two S such that three quarters of what fits at stride S also fit at stride 2 S; `much`: an
- * excess that means misses. */
-static int find_way(const struct xr_sets *probe, double rough, double much, uint64_t *way, bool *calm)
-{
+/* Walks over three quarters of what fits, at strides 2 S. */
+struct strides {
 	struct pairs pairs;
-	uint64_t stride[PAIRS_MAX];
+	uint64_t stride[PAIRS_MAX]; /* S */
+	double rough;               /* bytes that fit */
+};
 
-	*way = 0;
-	init_pairs(probe, &pairs);
-	for (uint64_t s = probe->unit; pairs.n < PAIRS_MAX && (double)s <= 1.3 * rough; s *= 2) {
-		unsigned count = (unsigned)lround(0.75 * rough / (double)s);
+static void make_strides(const struct xr_sets *probe, struct strides *s, double rough)
+{
+	init_pairs(probe, &s->pairs);
+	s->rough = rough;
+	for (uint64_t stride = probe->unit; s->pairs.n < PAIRS_MAX && (double)stride <= 1.3 * rough; stride *= 2) {
+		unsigned count = (unsigned)lround(0.75 * rough / (double)stride);
 		if (count < 2)
 			count = 2; /* direct mapped: one fits, two do not */
-		if (count * 2 * s > probe->bench->bytes)
+		if (count * 2 * stride > probe->bench->bytes)
 			break;
-		stride[pairs.n] = s;
-		add_pair(probe, &pairs, 2 * s, count, sets_at_once(probe, 2 * s, count, rough));
+		s->stride[s->pairs.n] = stride;
+		add_pair(probe, &s->pairs, 2 * stride, count, sets_at_once(probe, 2 * stride, count, rough));
 	}
-	if (pairs.n == 0)
+}
+
+/* The smallest power of two S such that three quarters of what fits at stride S also fit at stride 2 S; `much`: an
+ * excess that means misses. */
+static int find_way(const struct xr_sets *probe, struct strides *s, double rough, double much, bool again,
+                    uint64_t *way)
+{
+	*way = 0;
+	if (s->rough < rough || s->rough > rough)
+		make_strides(probe, s, rough);
+	if (s->pairs.n == 0)
 		return 0;
-	*calm = false;
-	for (int i = 0; i < WAY_LOOKS && !*calm; i++) {
-		if (look(&pairs, false) != 0)
+	for (int i = 0; i < PEACE_LOOKS && (i == 0 || !xr_walks_calm(&s->pairs.walks)); i++)
+		if (look(&s->pairs, again && i == 0) != 0)
 			return -1;
-		*calm = xr_walks_calm(&pairs.walks);
-	}
 	/* If two never fit at any stride: one way, as large as everything. */
-	*way = stride[pairs.n - 1];
-	for (size_t i = pairs.n; i-- > 0;)
-		if (pairs.excess[i] < much)
-			*way = stride[i];
+	*way = s->stride[s->pairs.n - 1];
+	for (size_t i = s->pairs.n; i-- > 0;)
+		if (s->pairs.excess[i] < much)
+			*way = s->stride[i];
 	return 0;
 }
 
@@ -332,6 +341,7 @@ static double confidence_of(const struct xr_sets_found *found, const struct xr_o
 /* What is kept from one attempt to the next. */
 struct hunt {
 	struct rows rows;
+	struct strides strides;
 	struct curves curves;
 	bool again; /* the last attempt failed in peace: look at everything once more */
 	bool unfit; /* its curves were none of a set that overflows: look at them once more */
@@ -343,17 +353,17 @@ static int find_from(const struct xr_sets *probe, struct hunt *hunt, long at, st
 {
 	const struct rows *rows = &hunt->rows;
 	struct xr_overflow_fit fit[2];
-	bool calm = false;
 	found->outcome = XR_SETS_ROUGH;
 	found->confidence = 0;
 	found->rough = sqrt((at > 0 ? rows->bytes[at - 1] : rows->bytes[0] / 1.2) * rows->bytes[at]);
 	found->base = rows->base[at];
 	double much = fmin(overflown * rows->excess[at + AHEAD], 0.8 * rows->excess[at]);
 	much = fmin(much, 1.5 * sure_step * rows->base[at]);
-	if (find_way(probe, found->rough, much, &found->way, &calm) != 0)
+	if (find_way(probe, &hunt->strides, found->rough, much, hunt->again, &found->way) != 0)
 		return -1;
 	if (!found->way)
 		return 0;
+	bool calm = xr_walks_calm(&hunt->strides.pairs.walks);
 	if (find_ways(probe, &hunt->curves, found->rough, found->way, hunt->again || hunt->unfit, fit, &calm) != 0)
 		return -1;
 	hunt->unfit = fit[0].ways != fit[1].ways || fmax(fit[0].misfit, fit[1].misfit) > good_misfit;
@@ -373,8 +383,9 @@ static int attempt(const struct xr_sets *probe, struct hunt *hunt, struct xr_set
 	const struct xr_walks *trouble = NULL;
 
 	memset(found, 0, sizeof *found);
-	if (read_rows(probe, rows, hunt->again, &trouble) != 0)
-		return -1;
+	for (int i = 0; i < PEACE_LOOKS && (i == 0 || !rows->calm) && !trouble; i++)
+		if (read_rows(probe, rows, hunt->again && i == 0, &trouble) != 0)
+			return -1;
 	if (trouble) {
 		found->outcome = trouble->unsupported ? XR_SETS_UNSUPPORTED : XR_SETS_FAILED;
 		found->reason = trouble->trouble;
@@ -398,31 +409,48 @@ static bool same(const struct xr_sets_found *a, const struct xr_sets_found *b)
 	return a->outcome == b->outcome && a->ways == b->ways && a->way == b->way;
 }
 
-/* Until an answer is found in peace. Where there is none, one that comes out often is told, but not sure of: whoever uses
- * the core's other thread may have a fixed share of the structure. */
+static int likeness(const struct xr_sets_found *tried, int n, int of)
+{
+	int alike = 0;
+	for (int i = 0; i < n; i++)
+		alike += same(&tried[i], &tried[of]);
+	return alike;
+}
+
+/* Of attempts none of which was in peace: what came out most often, and of that the last one, which has seen most. */
+static struct xr_sets_found most_frequent(const struct xr_sets_found *tried, int n)
+{
+	int best = n - 1;
+	for (int i = n - 1; i >= 0; i--)
+		if (tried[i].outcome == XR_SETS_FOUND &&
+		    (tried[best].outcome != XR_SETS_FOUND || likeness(tried, n, i) > likeness(tried, n, best)))
+			best = i;
+	return tried[best];
+}
+
+/* Until an answer is found in peace. Where there is none, the one that comes out most often is told, but not sure of:
+ * whoever uses the core's other thread may have a fixed share of the structure. */
 int xr_sets_find(const struct xr_sets *probe, struct xr_sets_found *found)
 {
 	struct hunt *hunt = xr_arena_alloc(xr_run_arena(probe->bench->run), sizeof *hunt);
-	hunt->curves.memo = xr_overflow_memo(xr_run_arena(probe->bench->run));
-	struct xr_sets_found last;
-	int alike = 0; /* attempts in a row */
+	struct xr_sets_found tried[ATTEMPTS];
+	int n = 0;
 
-	memset(found, 0, sizeof *found);
-	for (int i = 0; i < probe->attempts && alike < ENOUGH; i++) {
-		last = *found;
+	hunt->curves.memo = xr_overflow_memo(xr_run_arena(probe->bench->run));
+	do {
 		if (attempt(probe, hunt, found) != 0)
 			return -1;
-		alike = i > 0 && same(found, &last) ? alike + 1 : 1;
+		tried[n++] = *found;
+		bool twice = n > 1 && same(found, &tried[n - 2]);
 		if (found->outcome == XR_SETS_UNSUPPORTED || found->outcome == XR_SETS_FAILED)
 			return 0;
-		if (found->outcome == XR_SETS_NO_STEP && (alike > 1 || hunt->calm))
+		if (found->outcome == XR_SETS_NO_STEP && (twice || hunt->calm))
 			return 0;
-		if (found->confidence > 0.95 || (found->confidence > 0.9 && alike > 1))
+		if (found->confidence > 0.95 || (found->confidence > 0.9 && twice))
 			return 0;
 		hunt->again = hunt->calm;
-		if (i + 1 >= QUIET_ATTEMPTS && hunt->calm)
-			break;
-	}
+	} while (n < ATTEMPTS && likeness(tried, n, n - 1) < ENOUGH);
+	*found = most_frequent(tried, n);
 	found->confidence = fmin(found->confidence, 0.6);
 	return 0;
 }

@@ -31,7 +31,6 @@ struct xr_sets {
 	unsigned blocks;         /* about as many blocks are visited when several sets are asked at once */
 	xr_sets_place *place;
 	const void *self;        /* for place() */
-	int attempts;
 	const char *series;      /* id of the curves */
 };
 

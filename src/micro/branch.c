@@ -1,6 +1,6 @@
 /* Parameter: what a mispredicted branch costs.
  *
- * Idea (ALGORITHMS §23): the same code, branching on random bits and on bits that never change. Half of the random ones
+ * Idea: the same code, branching on random bits and on bits that never change. Half of the random ones
  * go the wrong way, so the difference per branch is half the penalty.
  *
  * Algorithm: eight variables, each a generator of its own; each statement advances one and branches on a high bit of

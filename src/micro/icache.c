@@ -28,7 +28,6 @@ enum {
 	SPACING = 64,  /* of blocks in a row: lines may be shorter or longer */
 	LONGEST = 128, /* line thought of when a twin is laid out */
 	THIN = 4,      /* a twin of a row lies in one line of so many */
-	ATTEMPTS = 10,
 	LOOKS = 6,
 	SAMPLES = 32,
 	DELTAS_MAX = 8,
@@ -252,7 +251,6 @@ static int run(struct xr_run *run)
 		.most = most_bytes,
 		.blocks = 128,
 		.place = place_lines,
-		.attempts = ATTEMPTS,
 		.series = "cache.l1i",
 	};
 	struct xr_sets_found found;

@@ -16,7 +16,7 @@
 
 #include <math.h>
 
-enum { REGION = 3, LINE = 64, FIRST_PAGES = 4, ATTEMPTS = 10 };
+enum { REGION = 3, LINE = 64, FIRST_PAGES = 4 };
 static const uint64_t most_pages = 2048, spare = 2;
 
 /* What is known of the instruction cache. */
@@ -84,7 +84,6 @@ static int run(struct xr_run *run)
 		.blocks = 128,
 		.place = place_pages,
 		.self = &lines,
-		.attempts = ATTEMPTS,
 		.series = "tlb.i1",
 	};
 	struct xr_sets_found found;
