@@ -8,7 +8,7 @@
  * cases, and TLBs are as full; what is left over in the first case is what code and data do to each other in the cache.
  * A line of code that was thrown out costs a miss (micro/icache.c), so what is left over is a share of misses.
  *
- * When it fails: an instruction cache that is not known (no fact). A share of misses between
+ * When it fails: an instruction cache that is not known (unreliable). A share of misses between
  * clearly none and clearly some: unreliable. A second level that is inclusive and hardly larger than the first throws out
  * code, too, when data need its room; that looks like a first level for both, but for few lines.
  */
@@ -113,6 +113,12 @@ static void put(struct xr_run *run, const struct known *known, double share, dou
 		             known->bytes / 1024);
 }
 
+static void put_none(struct xr_run *run, enum xr_status status, const char *reason)
+{
+	for (const char *const *id = finds; *id; id++)
+		xr_fact_none(xr_run_description(run), *id, status, "%s", reason);
+}
+
 static int ask(struct xr_walk_bench *bench, const struct known *known)
 {
 	struct quartet q;
@@ -122,8 +128,10 @@ static int ask(struct xr_walk_bench *bench, const struct known *known)
 	do {
 		if (xr_walks_look(&q.walks, SAMPLES) != 0)
 			return -1;
-		if (q.walks.trouble)
+		if (q.walks.trouble) {
+			put_none(bench->run, q.walks.unsupported ? XR_UNSUPPORTED : XR_FAILED, q.walks.trouble);
 			return 0;
+		}
 		share[n++] = left_over(&q) / known->miss;
 	} while (n < 2 || (n < LOOKS && confidence_of(share, n) < 0.9));
 	put(bench->run, known, share[n - 1], confidence_of(share, n));
@@ -138,14 +146,19 @@ static int run(struct xr_run *run)
 		.miss = xr_run_number(run, "cache.l1i.miss_penalty", 0),
 		.spacing = (uint64_t)fmax(CLOSEST, xr_run_number(run, "cache.l1i.line", 0)),
 	};
-	if (known.bytes <= 0 || known.miss <= 0 || known.spacing > PAGE)
+	if (known.bytes <= 0 || known.miss <= 0 || known.spacing > PAGE) {
+		put_none(run, XR_UNRELIABLE, "the instruction cache is not known well enough");
 		return 0;
+	}
 	uint64_t wanted = PAGE;
 	while ((double)wanted < code_share * known.bytes)
 		wanted *= 2;
 	if (xr_walk_bench_init(&bench, run, REGION, xr_walks_region(run, wanted)) != 0)
 		return -1;
-	return bench.bytes >= wanted ? ask(&bench, &known) : 0;
+	if (bench.bytes >= wanted)
+		return ask(&bench, &known);
+	put_none(run, XR_UNSUPPORTED, "too little memory to fill the instruction cache");
+	return 0;
 }
 
 const struct xr_micro xr_micro_unified = {
