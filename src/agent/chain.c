@@ -24,7 +24,8 @@ enum {
 	PHASES_MAX = 6,
 	CURSORS_MAX = 64,
 	PICKS = 32,        /* of each place, before walks over few */
-	PICKS_UP_TO = 256, /* places */
+	PICKS_UP_TO = 512, /* places */
+	SPARSE = 1024,     /* bytes of buffer per place */
 };
 
 struct phase {
@@ -39,6 +40,7 @@ struct phase {
 struct xr_agent_chain {
 	struct xr_agent_buffer *buffer;
 	unsigned n_phases, cursors;
+	int unsettled;
 	struct phase phase[PHASES_MAX];
 	void *at[CURSORS_MAX]; /* endless READ: where each cursor stands */
 	size_t index;          /* endless walks from a table: the next one */
@@ -213,6 +215,29 @@ static int apply_slot(struct words_taken *t, struct phase *p)
 	return 0;
 }
 
+static int by_value(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Does the walk visit a word twice? For a walk over few places of a large buffer, quicker than bits for all of it. */
+static int visits_twice(const struct phase *p)
+{
+	uint32_t *sorted = malloc(p->n * sizeof *sorted);
+	int twice = 0;
+
+	if (!sorted)
+		return 1;
+	memcpy(sorted, p->unit, p->n * sizeof *sorted);
+	qsort(sorted, p->n, sizeof *sorted, by_value);
+	for (size_t i = 1; i < p->n && !twice; i++)
+		twice = sorted[i] / (sizeof(void *) / UNIT) == sorted[i - 1] / (sizeof(void *) / UNIT);
+	free(sorted);
+	return twice;
+}
+
 /* The first ring chooses first, for a single ring must be where the specification says; then the stores, which have
  * no other way; then other rings, which can take to a table. */
 static int find_slots(struct xr_agent_chain *c)
@@ -221,6 +246,10 @@ static int find_slots(struct xr_agent_chain *c)
 	unsigned first = 0;
 	int result = 0;
 
+	if (c->n_phases == 1 && c->phase[0].access == READ && c->phase[0].n < c->buffer->bytes / SPARSE) {
+		c->phase[0].from_table = visits_twice(&c->phase[0]);
+		return 0;
+	}
 	t.bytes = (size_t)(c->buffer->bytes / sizeof(void *) / 8 + 1);
 	t.by_link = calloc(t.bytes, 1);
 	t.by_store = calloc(t.bytes, 1);
@@ -285,6 +314,10 @@ struct xr_agent_chain *xr_chain_make(char **words, int n_words, char *error, siz
 	for (unsigned i = 0; i < n_phases && !w.wrong; i++, c->n_phases++)
 		if (take_phase(&w, &c->phase[i], bytes) != 0 && !w.wrong)
 			return fail(c, error, error_size, "%s", "no memory");
+	if (!w.wrong && w.at < n_words && strcmp(words[w.at], "unsettled") == 0) {
+		w.at++;
+		c->unsettled = 1;
+	}
 	if (!w.wrong && w.at < n_words)
 		w.wrong = "nothing more";
 	for (unsigned i = 0; i < c->n_phases && !w.wrong; i++)
@@ -504,7 +537,7 @@ static void warm_up(struct xr_agent_chain *c)
 		run_script(c, 1, NULL);
 		return;
 	}
-	if (p->access == READ && p->n > 1 && p->n <= PICKS_UP_TO)
+	if (!c->unsettled && p->access == READ && p->n > 1 && p->n <= PICKS_UP_TO)
 		drive_strangers_out(c, p);
 	run_endless(c, p->n < 4096 ? 4096 + p->n : p->n);
 }

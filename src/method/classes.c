@@ -1,368 +1,494 @@
 /* Classes, see classes.h. */
 #include "method/classes.h"
 
+#include "stat/stat.h"
+
+#include <math.h>
 #include <string.h>
 
 enum {
-	BLOCKS = 24,    /* per round of thinning */
-	FAN = 7,        /* beginnings tried at once */
-	TESTS = 48,     /* candidates tested at once */
-	CORE_MAX = 256, /* more, and it is no class */
-	SOLID = 2,      /* times in a row */
+	GRID = 24,
+	BLOCKS = 16,     /* of the first round of thinning */
+	ORDERS = 2,      /* in which what overflows must do so */
+	ORDERS_LAST = 3, /* before a page counts as needed or not */
 	ROUNDS = 24,
-	TURNS = 4,    /* asked at most */
-	ATTEMPTS = 5, /* to find the machine quiet */
+	CLASS_MAX = 256, /* more, and it is no class */
+	VOTES = 5,
+	STARTS = 3,
+	ATTEMPTS = 12,
 };
 
-static const double border = 0.4;
-static const double visits_max = 8e5;
+static const double growth = 1.5;
 
-/* How far out x is, 0: in the level, 1: in the next. */
-static double distance(const struct xr_class *c, double value)
+static struct xr_lap lap_of(const uint32_t *item, size_t n)
 {
-	return (value - c->near) / (c->far - c->near);
+	return (struct xr_lap){.item = item, .n = n};
 }
 
-/* Values of n sets, and of the control beside them; asked again as long as the control is pushed out too. */
-static int quiet_values(struct xr_class *c, const struct xr_items *sets, size_t n, double *value)
+static bool overflows(const struct xr_laps *laps, const struct xr_lap *lap)
 {
-	struct xr_items *all = xr_arena_array(xr_run_arena(c->evict->run), struct xr_items, n + 1);
-
-	memcpy(all, sets, n * sizeof *sets);
-	all[n] = c->control;
-	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-		if (xr_evict_values(c->evict, c->x, all, n + (c->control.n > 0), value) != 0)
-			return -1;
-		for (size_t i = 0; i < n; i++) {
-			double visits = xr_evict_visits(c->evict, sets[i].n);
-
-			c->left -= visits;
-			c->spent += visits;
-		}
-		if (c->control.n == 0 || distance(c, value[n]) < border)
-			break;
-	}
-	return 0;
+	return lap->misses >= xr_laps_border(laps, xr_lap_visits(laps, lap));
 }
 
-/* As long as everything fits, nothing of x goes, once the caches have settled; when it does not fit, some of its lines
- * go, if not always all of them. So the border is low; whoever is near it is asked again. */
-static int pushes_out(struct xr_class *c, const struct xr_items *sets, size_t n, bool *yes)
+/* Asks about laps with yes[] set, one order after the other; leaves it set where all of them overflow. */
+static int ask_all(const struct xr_laps *laps, struct xr_lap *lap, size_t n, int orders, bool *yes)
 {
-	struct xr_arena *arena = xr_run_arena(c->evict->run);
-	double *value = xr_arena_array(arena, double, n + 1), *sum = xr_arena_array(arena, double, n);
-	struct xr_items *open = xr_arena_array(arena, struct xr_items, n);
-	size_t *of = xr_arena_array(arena, size_t, n), k = n;
+	struct xr_arena *arena = xr_run_arena(laps->run);
+	struct xr_lap *open = xr_arena_array(arena, struct xr_lap, n);
+	size_t *of = xr_arena_array(arena, size_t, n);
 
-	memcpy(open, sets, n * sizeof *sets);
-	for (size_t i = 0; i < n; i++)
-		of[i] = i;
-	for (int turn = 1; turn <= TURNS && k > 0; turn++) {
-		size_t still = 0;
+	for (int order = 0; order < orders; order++) {
+		size_t k = 0;
 
-		if (quiet_values(c, open, k, value) != 0)
+		for (size_t i = 0; i < n; i++)
+			if (yes[i]) {
+				of[k] = i;
+				open[k++] = lap[i];
+			}
+		if (k == 0)
+			return 0;
+		for (size_t i = 0; i < k; i++)
+			open[i].unsettled = order == 0 || laps->restless;
+		if (xr_laps_ask(laps, open, k) != 0)
 			return -1;
 		for (size_t i = 0; i < k; i++) {
-			double mean = (sum[of[i]] += distance(c, value[i])) / turn;
-
-			yes[of[i]] = mean > border;
-			if (mean > border / 2 && mean < border * 2) {
-				open[still] = open[i];
-				of[still++] = of[i];
-			}
+			yes[of[i]] = overflows(laps, &open[i]);
+			lap[of[i]].misses = order ? fmin(lap[of[i]].misses, open[i].misses) : open[i].misses;
 		}
-		k = still;
 	}
 	return 0;
 }
 
-/* Time and again? */
-static int pushes_out_always(struct xr_class *c, const uint32_t *item, size_t n, bool *always)
+/* Those that still overflow once they have settled. */
+static int ask_settled(const struct xr_laps *laps, struct xr_lap *lap, size_t n, bool *yes)
 {
-	struct xr_items set[SOLID];
-	bool yes[SOLID];
-
-	for (int i = 0; i < SOLID; i++)
-		set[i] = (struct xr_items){item, n};
-	if (pushes_out(c, set, SOLID, yes) != 0)
-		return -1;
-	*always = true;
-	for (int i = 0; i < SOLID; i++)
-		*always = *always && yes[i];
-	return 0;
-}
-
-/* The shortest beginning of the candidates that pushes x out; n + 1: none does. */
-static int last_straw(struct xr_class *c, const uint32_t *candidate, size_t n, size_t *result)
-{
-	size_t good = 0, bad = n; /* does not push out, does */
-	struct xr_items set[FAN];
-	bool yes[FAN];
-
-	set[0] = (struct xr_items){candidate, n};
-	if (pushes_out(c, set, 1, yes) != 0)
-		return -1;
-	if (!yes[0]) {
-		*result = n + 1;
-		return 0;
-	}
-	while (bad - good > 1) {
-		size_t k = 0, gap = bad - good;
-
-		for (size_t i = 1; i <= FAN; i++) {
-			size_t at = good + gap * i / (FAN + 1);
-
-			if (at > good && at < bad && (k == 0 || at > set[k - 1].n))
-				set[k++] = (struct xr_items){candidate, at};
-		}
-		if (pushes_out(c, set, k, yes) != 0)
-			return -1;
-		for (size_t i = 0; i < k; i++)
-			if (!yes[i])
-				good = set[i].n;
-		for (size_t i = k; i-- > 0;)
-			if (yes[i] && set[i].n > good)
-				bad = set[i].n;
-	}
-	*result = bad;
-	return 0;
-}
-
-/* Items [from, to) of the core left out. */
-static struct xr_items without(const struct xr_class *c, size_t from, size_t to)
-{
-	uint32_t *rest = xr_arena_array(xr_run_arena(c->evict->run), uint32_t, c->n_core + 1);
-
-	memcpy(rest, c->core, from * sizeof *rest);
-	memcpy(rest + from, c->core + to, (c->n_core - to) * sizeof *rest);
-	return (struct xr_items){rest, c->n_core - (to - from)};
-}
-
-/* Those of the sets that still push x out, among those with yes[] set. */
-static int ask_again(struct xr_class *c, const struct xr_items *set, size_t n, bool *yes, size_t *left)
-{
-	struct xr_arena *arena = xr_run_arena(c->evict->run);
-	struct xr_items *some = xr_arena_array(arena, struct xr_items, n);
-	bool *answer = xr_arena_array(arena, bool, n);
+	struct xr_lap *open = xr_arena_array(xr_run_arena(laps->run), struct xr_lap, n);
 	size_t k = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (yes[i])
-			some[k++] = set[i];
-	if (pushes_out(c, some, k, answer) != 0)
+		if (yes[i]) {
+			open[k] = lap[i];
+			open[k++].unsettled = false;
+		}
+	if (k > 0 && xr_laps_ask(laps, open, k) != 0)
 		return -1;
-	*left = 0;
-	k = 0;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = n; i-- > 0;)
 		if (yes[i])
-			*left += yes[i] = answer[k++];
+			yes[i] = overflows(laps, &open[--k]);
 	return 0;
 }
 
-/* One round of thinning with blocks of `size`: leaves out those whose absence changes nothing, all together: with as many
- * members as it takes and no more, what is true of each is true of all. When it is not, either some answers were wrong,
- * and are asked for again, or there are members to spare, and only half of the blocks may go, and so on. *shrunk: by how
- * much. */
-static int thin(struct xr_class *c, size_t size, size_t *shrunk)
+static int ask_one(const struct xr_laps *laps, const uint32_t *item, size_t n, int orders, bool *yes)
 {
-	struct xr_arena *arena = xr_run_arena(c->evict->run);
-	size_t n = c->n_core, blocks = (n + size - 1) / size, idle = 0;
-	struct xr_items *set = xr_arena_array(arena, struct xr_items, blocks);
-	bool *yes = xr_arena_array(arena, bool, blocks);
-	uint32_t *left = xr_arena_array(arena, uint32_t, n);
+	struct xr_lap lap = lap_of(item, n);
+
+	*yes = true;
+	return ask_all(laps, &lap, 1, orders, yes);
+}
+
+/* ---- flush lines ------------------------------------------------------------------------------------------------- */
+
+/* In pages larger than a way of the first level: lines elsewhere in the page, a number of ways away. */
+static size_t per_page(const struct xr_laps *laps, const struct xr_first *first, bool odd)
+{
+	return (size_t)(odd ? laps->page / first->way / 2 : laps->page / first->way - 1);
+}
+
+/* An odd number: then they do not compete with any page for a larger way of this level. */
+static void flush_inside(struct xr_laps *laps, const struct xr_first *first, size_t lines, const uint32_t *page,
+                         size_t n, bool odd)
+{
+	size_t most = per_page(laps, first, odd);
+
+	laps->inside = true;
+	laps->flush = xr_places_new(xr_run_arena(laps->run), lines);
+	for (size_t i = 0; i < n && laps->flush.n < lines; i++)
+		for (size_t j = 0; j < most; j++)
+			xr_places_add(&laps->flush,
+			              page[i] * laps->item +
+			                      (laps->at + (odd ? 2 * j + 1 : j + 1) * first->way) % laps->page);
+}
+
+/* They may still compete with each other: then others are tried, and fewer. */
+static int choose_inside(struct xr_laps *laps, const struct xr_first *first, const uint32_t *order, size_t n,
+                         size_t *used)
+{
+	size_t each = per_page(laps, first, true), lines = 2 * first->ways + 2;
+
+	*used = 0;
+	for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+		size_t pages = (lines + each - 1) / each;
+		bool yes;
+
+		if (*used + pages + 1 > n)
+			break;
+		flush_inside(laps, first, lines, order + *used, pages, true);
+		*used += pages + 1;
+		if (ask_one(laps, order + *used - 1, 1, ORDERS, &yes) != 0)
+			return -1;
+		if (!yes)
+			break;
+		if (attempt >= ATTEMPTS / 4)
+			lines = first->ways + 2;
+	}
+	return 0;
+}
+
+static void without_item(const uint32_t *item, size_t n, size_t i, uint32_t *rest)
+{
+	memcpy(rest, item, i * sizeof *rest);
+	memcpy(rest + i, item + i + 1, (n - i - 1) * sizeof *rest);
+}
+
+/* Leaves out the page whose absence helps most, until the rest fits. */
+static int repair(const struct xr_laps *laps, uint32_t *item, size_t *n, size_t least)
+{
+	struct xr_arena *arena = xr_run_arena(laps->run);
+	struct xr_lap *lap = xr_arena_array(arena, struct xr_lap, *n);
+
+	for (size_t i = 0; i < *n; i++)
+		lap[i].item = xr_arena_array(arena, uint32_t, *n);
+	for (;;) {
+		size_t best = 0;
+		bool yes;
+
+		if (ask_one(laps, item, *n, ORDERS_LAST, &yes) != 0)
+			return -1;
+		if (!yes || *n <= least)
+			return 0;
+		for (size_t i = 0; i < *n; i++) {
+			without_item(item, *n, i, (uint32_t *)(uintptr_t)lap[i].item);
+			lap[i].n = *n - 1;
+			lap[i].unsettled = true;
+		}
+		if (xr_laps_ask(laps, lap, *n) != 0)
+			return -1;
+		for (size_t i = 1; i < *n; i++)
+			if (lap[i].misses < lap[best].misses)
+				best = i;
+		memcpy(item, lap[best].item, (*n - 1) * sizeof *item);
+		(*n)--;
+	}
+}
+
+int xr_flush_choose(struct xr_laps *laps, const struct xr_first *first, const uint32_t *order, size_t n, size_t *used)
+{
+	size_t lines = 2 * first->ways + 2, least = first->ways + 2;
+	struct xr_laps bare = *laps;
+	uint32_t *item;
+
+	laps->flush.n = 0;
+	*used = 0;
+	if (laps->page >= 2 * first->way)
+		return choose_inside(laps, first, order, n, used);
+	if (n < 2 * lines)
+		return 0;
+	bare.flush.n = 0;
+	item = xr_arena_copy(xr_run_arena(laps->run), order, lines * sizeof *item);
+	*used = lines;
+	if (repair(&bare, item, &lines, least) != 0)
+		return -1;
+	laps->flush = xr_places_new(xr_run_arena(laps->run), lines);
+	for (size_t i = 0; i < lines; i++)
+		xr_places_add(&laps->flush, item[i] * laps->item + laps->at);
+	return 0;
+}
+
+/* ---- too many ------------------------------------------------------------------------------------------------------ */
+
+/* A short beginning of `order` that overflows: *result pages; 0: none does. Learns by the way whether there are laps that
+ * overflow only as long as they have not settled. *misses: of a lap over them. */
+static int too_many(struct xr_laps *laps, const uint32_t *order, size_t n, size_t *result, double *misses)
+{
+	struct xr_lap lap[GRID];
+	bool yes[GRID], restless[GRID], settles = false;
+	size_t good = 0, bad = 0, k = 0;
+
+	for (double size = 1; size <= (double)n && k < GRID; size = fmax(size + 1, size * growth))
+		lap[k++] = lap_of(order, (size_t)size);
+	*result = 0;
+	laps->restless = false;
+	/* From below, a few at a time: large laps are dear. */
+	for (size_t from = 0; from < k && bad == 0; from += 4) {
+		size_t some = k - from < 4 ? k - from : 4;
+
+		memset(yes, true, sizeof yes);
+		if (ask_all(laps, lap + from, some, 1, yes) != 0)
+			return -1;
+		memcpy(restless, yes, sizeof yes);
+		if (ask_settled(laps, lap + from, some, yes) != 0)
+			return -1;
+		for (size_t i = 0; i < some; i++)
+			settles |= restless[i] && !yes[i];
+		for (size_t i = 0; i < some && bad == 0; i++)
+			if (yes[i]) {
+				bad = lap[from + i].n;
+				*misses = lap[from + i].misses;
+			} else {
+				good = lap[from + i].n;
+			}
+	}
+	if (bad == 0)
+		return 0;
+	k = 0;
+	for (size_t i = 1; i <= 3 && bad - good > 4; i++)
+		lap[k++] = lap_of(order, good + (bad - good) * i / 4);
+	memset(yes, true, sizeof yes);
+	if (ask_all(laps, lap, k, ORDERS, yes) != 0)
+		return -1;
+	for (size_t i = k; i-- > 0;)
+		if (yes[i]) {
+			bad = lap[i].n;
+			*misses = lap[i].misses;
+		}
+	*result = bad;
+	laps->restless = !settles;
+	return 0;
+}
+
+/* ---- thinning ------------------------------------------------------------------------------------------------------ */
+
+struct core {
+	uint32_t *item;
+	size_t n;
+};
+
+static size_t keep_blocks(const struct core *c, size_t size, const bool *go, uint32_t *left)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (!go[i / size])
+			left[kept++] = c->item[i];
+	return kept;
+}
+
+/* One round with blocks of `size`: leaves out those whose absence changes nothing, all together: with as many members as
+ * it takes and no more, what is true of each is true of all. When it is not, there are members to spare, and only half of
+ * the blocks may go, and so on. *shrunk: by how much. */
+static int thin(const struct xr_laps *laps, struct core *c, size_t size, size_t *shrunk)
+{
+	struct xr_arena *arena = xr_run_arena(laps->run);
+	size_t blocks = (c->n + size - 1) / size, idle = 0;
+	struct xr_lap *lap = xr_arena_array(arena, struct xr_lap, blocks);
+	bool *go = xr_arena_array(arena, bool, blocks);
+	uint32_t *left = xr_arena_array(arena, uint32_t, c->n);
 
 	*shrunk = 0;
 	for (size_t b = 0; b < blocks; b++) {
-		set[b] = without(c, b * size, b * size + size < n ? b * size + size : n);
-		yes[b] = true;
+		size_t from = b * size, to = from + size < c->n ? from + size : c->n;
+		uint32_t *rest = xr_arena_array(arena, uint32_t, c->n);
+
+		memcpy(rest, c->item, from * sizeof *rest);
+		memcpy(rest + from, c->item + to, (c->n - to) * sizeof *rest);
+		lap[b] = lap_of(rest, c->n - (to - from));
+		go[b] = true;
 	}
-	if (ask_again(c, set, blocks, yes, &idle) != 0)
+	if (ask_all(laps, lap, blocks, ORDERS, go) != 0)
 		return -1;
-	for (int attempt = 0; idle > 0; attempt++) {
-		size_t kept = 0;
+	for (size_t b = 0; b < blocks; b++)
+		idle += go[b];
+	while (idle > 0) {
+		size_t kept = keep_blocks(c, size, go, left), seen = 0;
 		bool still;
 
-		for (size_t i = 0; i < n; i++)
-			if (!yes[i / size])
-				left[kept++] = c->core[i];
-		if (pushes_out_always(c, left, kept, &still) != 0)
+		if (ask_one(laps, left, kept, ORDERS_LAST, &still) != 0)
 			return -1;
 		if (still) {
-			memcpy(c->core, left, kept * sizeof *left);
-			c->n_core = kept;
-			*shrunk = n - kept;
+			*shrunk = c->n - kept;
+			memcpy(c->item, left, kept * sizeof *left);
+			c->n = kept;
 			return 0;
 		}
-		if (attempt < 2) {
-			if (ask_again(c, set, blocks, yes, &idle) != 0)
-				return -1;
-			continue;
-		}
-		for (size_t b = 0, seen = 0; b < blocks; b++)
-			if (yes[b] && seen++ % 2 == 0) {
-				yes[b] = false;
+		for (size_t b = 0; b < blocks; b++)
+			if (go[b] && seen++ % 2 == 0) {
+				go[b] = false;
 				idle--;
 			}
 	}
 	return 0;
 }
 
-/* The beginning of the candidates that pushes x out for certain. */
-static int start_core(struct xr_class *c, const uint32_t *candidate, size_t n)
+/* Thins until nothing can go. When the rest fits then, a page was left out on a wrong answer: back to what was before. *found:
+ * something is left that overflows. */
+static int thin_to_the_end(const struct xr_laps *laps, struct core *c, bool *found)
 {
-	bool solid = false;
+	uint32_t *before = xr_arena_array(xr_run_arena(laps->run), uint32_t, c->n);
+	size_t size = c->n / BLOCKS + 1, n_before = 0;
 
-	if (last_straw(c, candidate, n, &c->straw) != 0)
-		return -1;
-	c->control = (struct xr_items){candidate, c->straw / 2};
-	c->n_core = c->straw;
-	memcpy(c->core, candidate, (c->n_core < n ? c->n_core : n) * sizeof *candidate);
-	while (c->n_core <= n) {
-		if (pushes_out_always(c, c->core, c->n_core, &solid) != 0)
-			return -1;
-		if (solid)
-			return 0;
-		c->n_core += c->n_core / 16 + 1;
-		memcpy(c->core, candidate, (c->n_core < n ? c->n_core : n) * sizeof *candidate);
-	}
-	c->trouble = "no set of pages pushes the page out for certain";
-	return 0;
-}
-
-struct saved {
-	uint32_t *item;
-	size_t n;
-};
-
-static void save(struct saved *saved, const struct xr_class *c)
-{
-	memcpy(saved->item, c->core, c->n_core * sizeof *saved->item);
-	saved->n = c->n_core;
-}
-
-/* Thins the core until nothing can go. A step that was taken on a wrong answer shows when the core pushes x out no more:
- * back to what it was before that step. */
-static int thin_to_the_end(struct xr_class *c)
-{
-	struct xr_arena *arena = xr_run_arena(c->evict->run);
-	struct saved now = {xr_arena_array(arena, uint32_t, c->n_core), 0};
-	struct saved last = {xr_arena_array(arena, uint32_t, c->n_core), 0};
-	size_t size = c->n_core / BLOCKS + 1;
-
-	for (int round = 0; round < ROUNDS && c->left > 0; round++) {
+	*found = false;
+	for (int round = 0; round < ROUNDS && (!laps->left || *laps->left > 0); round++) {
+		uint32_t *now = xr_arena_copy(xr_run_arena(laps->run), c->item, c->n * sizeof *now);
 		size_t shrunk;
-		bool solid;
 
-		save(&now, c);
-		if (thin(c, size, &shrunk) != 0)
+		xr_shuffle(c->item, c->n, xr_run_rng(laps->run));
+		if (thin(laps, c, size, &shrunk) != 0)
 			return -1;
 		if (shrunk > 0) {
-			struct saved swap = last;
-
-			last = now;
-			now = swap;
-		} else if (pushes_out_always(c, c->core, c->n_core, &solid) != 0) {
-			return -1;
-		} else if (solid && size == 1) {
-			return 0;
-		} else if (!solid && last.n > 0) {
-			memcpy(c->core, last.item, last.n * sizeof *last.item);
-			c->n_core = last.n;
-			last.n = 0;
+			before = now;
+			n_before = c->n + shrunk;
+		} else if (size == 1) {
+			if (ask_one(laps, c->item, c->n, ORDERS_LAST, found) != 0)
+				return -1;
+			if (*found || n_before == 0)
+				return 0;
+			memcpy(c->item, before, n_before * sizeof *before);
+			c->n = n_before;
+			n_before = 0;
+			size = c->n / BLOCKS + 1;
+			continue;
 		}
-		if (shrunk * 4 < c->n_core + shrunk)
+		if (shrunk * 3 < c->n + shrunk)
 			size = (size + 1) / 2;
-		if (size > c->n_core / BLOCKS + 1)
-			size = c->n_core / BLOCKS + 1;
+		if (size > c->n / BLOCKS + 1)
+			size = c->n / BLOCKS + 1;
 	}
-	c->trouble = "the pages that push the page out form no class";
 	return 0;
 }
 
-int xr_class_find(struct xr_class *c, const uint32_t *candidate, size_t n)
-{
-	struct xr_arena *arena = xr_run_arena(c->evict->run);
+/* ---- the class ----------------------------------------------------------------------------------------------------- */
 
-	c->core = xr_arena_array(arena, uint32_t, n + 1);
-	c->member = xr_arena_array(arena, uint32_t, n + 1);
-	c->stranger = xr_arena_array(arena, uint32_t, n + 1);
-	c->n_core = c->n_members = c->n_strangers = 0;
-	c->trouble = NULL;
-	c->control.n = 0;
-	if (c->left <= 0)
-		c->left = visits_max;
-	if (start_core(c, candidate, n) != 0)
-		return -1;
-	if (!c->trouble && thin_to_the_end(c) != 0)
-		return -1;
-	if (c->trouble)
+/* Flush pages without which the rest fits belong to the class. */
+static int take_from_flush(struct xr_laps *laps, const struct xr_first *first, struct core *c)
+{
+	struct xr_places all = laps->flush, kept = xr_places_new(xr_run_arena(laps->run), all.n);
+	struct xr_lap lap = lap_of(c->item, c->n);
+	size_t members = c->n;
+
+	if (laps->page >= 2 * first->way || all.n == 0)
 		return 0;
-	if (c->n_core > CORE_MAX)
-		c->trouble = "the pages that push the page out form no class";
-	memcpy(c->member, c->core, c->n_core * sizeof *c->core);
-	c->n_members = c->n_core;
+	for (size_t i = 0; i < all.n; i++) {
+		struct xr_laps less = *laps;
+		bool yes = true;
+
+		less.flush = xr_places_new(xr_run_arena(laps->run), all.n);
+		for (size_t k = 0; k < all.n; k++)
+			if (k != i)
+				xr_places_add(&less.flush, all.at[k]);
+		if (ask_all(&less, &lap, 1, ORDERS, &yes) != 0)
+			return -1;
+		if (yes)
+			xr_places_add(&kept, all.at[i]);
+		else
+			c->item[members++] = (uint32_t)(all.at[i] / laps->item);
+	}
+	c->n = members;
+	laps->flush = kept;
 	return 0;
 }
 
-static bool among(const uint32_t *item, size_t n, uint32_t which)
+/* Is every page needed, and do all of them overflow? */
+static int confirm(const struct xr_laps *laps, const struct core *c, const char **trouble)
 {
-	for (size_t i = 0; i < n; i++)
-		if (item[i] == which)
-			return true;
-	return false;
+	struct xr_arena *arena = xr_run_arena(laps->run);
+	struct xr_lap *lap = xr_arena_array(arena, struct xr_lap, c->n + 1);
+	bool *yes = xr_arena_array(arena, bool, c->n + 1);
+
+	for (size_t i = 0; i <= c->n; i++) {
+		uint32_t *rest = xr_arena_array(arena, uint32_t, c->n);
+
+		memcpy(rest, c->item, c->n * sizeof *rest);
+		if (i < c->n)
+			without_item(c->item, c->n, i, rest);
+		lap[i] = lap_of(rest, c->n - (i < c->n));
+		yes[i] = true;
+	}
+	if (ask_all(laps, lap, c->n + 1, ORDERS, yes) != 0 || ask_settled(laps, lap, c->n + 1, yes) != 0)
+		return -1;
+	for (size_t i = 0; i < c->n; i++)
+		if (yes[i])
+			*trouble = "the pages that push each other out form no class";
+	if (!yes[c->n])
+		*trouble = "pages push each other out at times only";
+	return 0;
 }
 
-int xr_class_grow(struct xr_class *c, const uint32_t *candidate, size_t n, size_t members, size_t *tested)
+int xr_class_find(struct xr_laps *laps, const struct xr_first *first, const uint32_t *order, size_t n, bool plain,
+                  struct xr_class *class)
 {
-	struct xr_arena *arena = xr_run_arena(c->evict->run);
-	struct xr_items set[TESTS];
-	uint32_t who[TESTS],
-		*stranger = xr_arena_array(arena, uint32_t, c->n_strangers + n + 1); /* either may come to hold all */
-	uint32_t *member = xr_arena_array(arena, uint32_t, c->n_members + c->n_strangers + n + 1);
-	bool yes[TESTS];
-	size_t count = 0, members_found;
+	struct core c = {NULL, 0};
+	bool found = false;
+	size_t start;
+	double misses;
 
-	memcpy(stranger, c->stranger, c->n_strangers * sizeof *stranger);
-	memcpy(member, c->member, c->n_members * sizeof *member);
-	c->stranger = stranger;
-	c->member = member;
-	for (size_t i = 0; i < n && c->n_members < members;) {
-		size_t k = 0;
-
-		for (; i < n && k < TESTS; i++) {
-			uint32_t *with;
-
-			if (candidate[i] == c->x || among(c->member, c->n_members, candidate[i]) ||
-			    among(c->stranger, c->n_strangers, candidate[i]))
-				continue;
-			with = xr_arena_array(arena, uint32_t, c->n_core);
-			memcpy(with, c->core, c->n_core * sizeof *with);
-			with[0] = who[k] = candidate[i];
-			set[k++] = (struct xr_items){with, c->n_core};
-		}
-		if (k == 0)
-			break;
-		if (pushes_out(c, set, k, yes) != 0)
-			return -1;
-		/* One that pushed x out by chance would count as a member for ever; one overlooked does no harm. Asked again in
-		 * another one's place, should the first have been in the core by mistake. */
-		for (size_t j = 0; j < k && c->n_core > 1; j++) {
-			uint32_t *with = xr_arena_array(arena, uint32_t, c->n_core);
-
-			memcpy(with, c->core, c->n_core * sizeof *with);
-			with[c->n_core - 1] = who[j];
-			set[j].item = with;
-		}
-		if (ask_again(c, set, k, yes, &members_found) != 0)
-			return -1;
-		for (size_t j = 0; j < k; j++)
-			if (yes[j])
-				c->member[c->n_members++] = who[j];
-			else
-				c->stranger[c->n_strangers++] = who[j];
-		count += k;
+	*class = (struct xr_class){.trouble = NULL};
+	if (too_many(laps, order, n, &start, &misses) != 0)
+		return -1;
+	if (start == 0) {
+		class->trouble = "too large for the pages there are";
+		return 0;
 	}
-	if (tested)
-		*tested = count;
+	if (plain)
+		laps->least = fmin(misses / 6, 2.5);
+	c.item = xr_arena_array(xr_run_arena(laps->run), uint32_t, n + laps->flush.n);
+	/* Under some policies sets that are nearly full look like too full ones: then more pages are needed. */
+	for (int attempt = 0; attempt < STARTS && !found && start <= n; attempt++, start += start / 4 + 1) {
+		c.n = start;
+		memcpy(c.item, order, c.n * sizeof *c.item);
+		if (thin_to_the_end(laps, &c, &found) != 0)
+			return -1;
+	}
+	if (!found || c.n > CLASS_MAX) {
+		class->trouble = "the pages that push each other out form no class";
+		return 0;
+	}
+	if (take_from_flush(laps, first, &c) != 0 || confirm(laps, &c, &class->trouble) != 0)
+		return -1;
+	class->item = c.item;
+	class->n = c.n;
+	return 0;
+}
+
+int xr_flush_renew(struct xr_laps *laps, const struct xr_first *first, const struct xr_class *class,
+                   const uint32_t *order, size_t n)
+{
+	struct xr_arena *arena = xr_run_arena(laps->run);
+	size_t lines = first->ways + 2,
+	       need = laps->page >= 2 * first->way ? lines / per_page(laps, first, false) + 1 : 0;
+	size_t tests = need * 4 < n ? need * 4 : n, found = 0;
+	struct xr_lap *lap = xr_arena_array(arena, struct xr_lap, tests);
+	bool *yes = xr_arena_array(arena, bool, tests);
+	uint32_t *stranger = xr_arena_array(arena, uint32_t, tests);
+
+	if (need == 0)
+		return 0;
+	for (size_t i = 0; i < tests; i++) {
+		uint32_t *with = xr_arena_copy(arena, class->item, class->n * sizeof *with);
+
+		with[0] = order[n - 1 - i];
+		lap[i] = lap_of(with, class->n);
+		yes[i] = true;
+	}
+	if (ask_all(laps, lap, tests, 1, yes) != 0)
+		return -1;
+	for (size_t i = 0; i < tests && found < need; i++)
+		if (!yes[i])
+			stranger[found++] = order[n - 1 - i];
+	laps->tight = found < need;
+	if (!laps->tight)
+		flush_inside(laps, first, lines, stranger, found, false);
+	return 0;
+}
+
+int xr_class_meets(const struct xr_laps *laps, const struct xr_class *class, size_t n, bool *meets)
+{
+	struct xr_arena *arena = xr_run_arena(laps->run);
+	struct xr_lap *lap = xr_arena_array(arena, struct xr_lap, n);
+	int *votes = xr_arena_array(arena, int, n);
+
+	for (size_t i = 0; i < n; i++) {
+		lap[i] = lap_of(class->item, class->n);
+		lap[i].moved = class->n / 2;
+		lap[i].apart = UINT64_C(8) << i;
+		lap[i].unsettled = laps->restless;
+	}
+	for (int vote = 0; vote < VOTES; vote++) {
+		if (xr_laps_ask(laps, lap, n) != 0)
+			return -1;
+		for (size_t i = 0; i < n; i++)
+			votes[i] += overflows(laps, &lap[i]);
+	}
+	for (size_t i = 0; i < n; i++)
+		meets[i] = votes[i] * 2 > VOTES;
 	return 0;
 }

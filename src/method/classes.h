@@ -1,36 +1,43 @@
-/* Classes of items that compete for the same sets of a cache, found by evictions (ALGORITHMS §11, steps 3-7).
+/* Classes of pages that compete for the same sets of a cache, found by laps (laps.h).
  *
- * Last straw: of a random sequence of items, the shortest beginning that pushes x out holds as many items of x's class
- * as it takes, and its last is one of them. Thinning: a block of items whose absence changes nothing holds none. What
- * is left is a smallest set that pushes x out; with one of it exchanged for y, it does so if and only if y is of the
- * class.
+ * Of a random sequence of pages, the shortest beginning that does not fit holds one page too many of some class. Blocks of
+ * pages whose absence lets the rest still overflow are left out, and smaller ones, until no page can go: what is left is
+ * one class, one page more than the level has ways. Group testing: few questions for many pages, and each about laps that
+ * nobody disturbs.
  */
 #ifndef XR_METHOD_CLASSES_H
 #define XR_METHOD_CLASSES_H
 
-#include "method/evict.h"
+#include "method/laps.h"
 
-struct xr_class {
-	struct xr_evict *evict;
-	uint32_t x;
-	double near, far;         /* latencies of the level and of the next one, cycles */
-	uint32_t *core;           /* a smallest set that pushes x out */
-	size_t n_core;
-	uint32_t *member;         /* of the class, core included, x not */
-	size_t n_members;
-	uint32_t *stranger;       /* tested, and not of the class */
-	size_t n_strangers;
-	size_t straw;             /* items of the random sequence that it took */
-	struct xr_items control;  /* a set known not to push x out: when it does, the machine is too busy right now */
-	double left, spent;       /* visits that may still be made (at first 0: the usual), and those made */
-	const char *trouble;      /* why there is no class; NULL: there is one */
+/* The first level, that laps have to get past. */
+struct xr_first {
+	size_t ways;
+	uint64_t way; /* bytes */
 };
 
-/* Finds the core from the candidates, in their order. 0, or -1 as xr_run_time(); trouble says when there is none. */
-int xr_class_find(struct xr_class *class, const uint32_t *candidate, size_t n);
+/* Chooses lines that push a place out of the first level; of whole pages, where pages that would compete with each other
+ * in this level are exchanged for others from `order` (n items; the first ones are used up: *used). */
+int xr_flush_choose(struct xr_laps *laps, const struct xr_first *first, const uint32_t *order, size_t n, size_t *used);
 
-/* Tests further candidates until there are `members` members (core included) or none is left; *tested (may be NULL):
- * how many were tested. */
-int xr_class_grow(struct xr_class *class, const uint32_t *candidate, size_t n, size_t members, size_t *tested);
+struct xr_class {
+	uint32_t *item;      /* the class: one more than fit */
+	size_t n;
+	const char *trouble; /* why there is none; NULL: there is one */
+};
+
+/* A class among the items of `order`, which must not be in laps->flush. Flush pages that belong to the class are moved from
+ * laps->flush to it. plain: where sets that are too full miss a lot, as they do under most policies, only that counts: other
+ * users of the machine make a few misses too (sets laps->least). 0, or -1 as xr_run_time(). */
+int xr_class_find(struct xr_laps *laps, const struct xr_first *first, const uint32_t *order, size_t n, bool plain,
+                  struct xr_class *class);
+
+/* Flush lines again, from pages of `order` that are not of the class; where there are not enough, the old ones stay, and
+ * laps are tight. */
+int xr_flush_renew(struct xr_laps *laps, const struct xr_first *first, const struct xr_class *class, const uint32_t *order,
+                   size_t n);
+
+/* Which distances inside a page bring the two halves of a class together: meets[i] for 8 << i bytes. */
+int xr_class_meets(const struct xr_laps *laps, const struct xr_class *class, size_t n, bool *meets);
 
 #endif

@@ -107,12 +107,18 @@ static struct xr_spec script(const struct xr_evict *e, uint32_t x, const struct 
 	all.seed += 2;
 	if (passes > 1)
 		add_phase(&spec, all);
-	add_phase(&spec, visit(e, (struct xr_items){e->flush, e->n_flush}, lines, XR_TOUCH, passes));
 	if (e->page && beside + 8 <= e->page) {
 		struct xr_span *span = xr_arena_array(xr_run_arena(e->run), struct xr_span, 1);
 
 		*span = (struct xr_span){x * e->item + beside, 8, 1};
 		add_phase(&spec, (struct xr_phase){.span = span, .n_spans = 1, .access = XR_READ, .passes = 1});
+	}
+	if (e->only) {
+		struct xr_span *span = xr_arena_array(xr_run_arena(e->run), struct xr_span, 1);
+
+		*span = (struct xr_span){x * e->item + xr_evict_line(e, e->only - 1), 8, 1};
+		own.span = span;
+		own.n_spans = 1;
 	}
 	own.timed = true;
 	add_phase(&spec, own);

@@ -2,11 +2,10 @@
  *
  * The pages of a buffer are items; of each, the same few lines are used. What decides which set of a cache a line goes
  * to is its place in the page, equal for all items, and the page's physical place, which nobody knows: so all the lines
- * of an item go with it, and one probe reads several of them, enough for any clock (ALGORITHMS §11 step 3 with
- * single loads needs a cycle counter; this does not).
+ * of an item go with it, and one probe reads several of them, enough for any clock.
  *
- * The script: read the lines of item x; visit the others; visit the flush items (that push x out of the nearer levels
- * and no further); read another line of x's page, so that its translation is at hand; read the lines of x, timed.
+ * The script: read the lines of item x; visit the others; read another line of x's page, so that its translation is at hand;
+ * read the lines of x, timed.
  */
 #ifndef XR_METHOD_EVICT_H
 #define XR_METHOD_EVICT_H
@@ -21,8 +20,7 @@ struct xr_evict {
 	uint64_t line;            /* bytes */
 	uint32_t lines;           /* used of each item, 2 to 8; fewer when there are many items */
 	uint64_t block;           /* >0: the others are all lines of blocks of this size instead, behind the first item */
-	const uint32_t *flush;
-	size_t n_flush;
+	uint32_t only;            /* > 0: of x, only its only-th line is timed */
 	unsigned passes;          /* over the others, in each of two orders (one pass: in one); 0: 2 */
 	bool exact;               /* the time matters, not only which level: all the lines, longer samples, no lowest */
 	struct xr_effort effort;  /* {0}: 6 short samples, or 9 usual ones when exact */

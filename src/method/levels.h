@@ -2,7 +2,7 @@
  *
  * A staircase is how far out one page is after 1, 2, 3, 4, 6, … random others have been visited: it stays in a level
  * until enough of the others share its sets, and then is in the next, so the times are those of the levels, with sharp
- * steps between them, where a walk over all pages would show the average of many such steps (ALGORITHMS §11).
+ * steps between them, where a walk over all pages would show the average of many such steps.
  */
 #ifndef XR_METHOD_LEVELS_H
 #define XR_METHOD_LEVELS_H
@@ -17,8 +17,10 @@ struct xr_staircase {
 	size_t n;
 	double noise;     /* of each step, cycles */
 	double range;     /* of a few repetitions of the first one */
+	double hit;       /* latency of the first level */
 	size_t least;     /* steps that make a flat stretch */
 	bool far;         /* made by xr_staircase_far() */
+	bool near;        /* made by xr_staircase_near() */
 };
 
 struct xr_level {
@@ -26,6 +28,11 @@ struct xr_level {
 	double items;     /* others that push a page out of this level: median of the staircases; 0: not seen */
 	int seen;         /* steps on it, over all staircases */
 };
+
+/* Are all lines of x there when the staircase is at this level? Where only some of them have left the nearer level, the mean
+ * looks like a level of its own. near, far: the levels on both sides. */
+int xr_staircase_check(const struct xr_evict *evict, uint32_t x, const uint32_t *order, const struct xr_staircase *stairs,
+                       double near, double level, double far, bool *real);
 
 /* One staircase of page x; the others are taken from `order`. hit: latency of the first level. */
 int xr_staircase_climb(const struct xr_evict *evict, uint32_t x, const uint32_t *order, size_t n, double hit,
@@ -41,5 +48,8 @@ int xr_staircase_far(const struct xr_walk *walk, uint64_t from, uint64_t to, uin
 /* Pure: the levels that the staircases agree on, nearest first, the last one being memory. hit: latency of the first
  * level. */
 size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, struct xr_level *level);
+
+/* Pure: finds `items` of the first k levels. */
+void xr_levels_sizes(const struct xr_staircase *stairs, size_t n, struct xr_level *level, size_t k);
 
 #endif

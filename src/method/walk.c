@@ -50,10 +50,10 @@ int xr_walk_time(const struct xr_walk *w, uint64_t bytes, double *cycles, double
 	*cycles = -1;
 	if (reading.status != XR_READ_OK)
 		return 0;
-	*cycles = reading.median_cycles;
+	*cycles = reading.cycles;
 	if (w->page)
 		*cycles -= translation(&w->tlbs, (double)bytes / (double)w->page);
 	if (cycle_ns)
-		*cycle_ns = reading.median_ns / reading.median_cycles;
+		*cycle_ns = reading.ns / reading.cycles;
 	return 0;
 }

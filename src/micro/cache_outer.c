@@ -1,26 +1,25 @@
 /* Parameter: the caches beyond the first: how many levels; of each, latency, ways, capacity, line.
  *
- * Idea (paper 000 §4.6 asks with strides, which takes contiguous physical memory; ALGORITHMS §11): the page is the
- * grain. All lines of a page go the same way, so pages can be sorted by whether they push each other out, without
- * knowing where any of them is. Works alike for physical and virtual indices, small and huge pages.
+ * Idea (paper 000 §4.6 asks with strides, which takes contiguous physical memory): the page is the grain. All lines of a
+ * page go the same way, so pages can be sorted by whether they push each other out, without knowing where any of them
+ * is. Works alike for physical and virtual indices, small and huge pages.
  *
  * Algorithm:
- *   Staircases (method/levels.h) of a few pages give the levels and their latencies, and about how many pages fill each.
- *   For each level that few enough pages fill: the class of a page (method/classes.h), its ways by walks over members
- *   (method/ways.h), the mode over several pages. Distances in the page at which members still meet give the line and,
- *   when the way is smaller than a page, the way. Else pages / members is the number of classes, a power of two, and
- *   C = A · classes · page.
+ *   Staircases (method/levels.h) of a few pages give the levels and their latencies.
+ *   For the second level: pages of one class, one too many for its ways (method/classes.h), several times over; what most
+ *   of these say. Distances in the page at which two halves of a class still meet give the line and, when the way is
+ *   smaller than a page, the way. Else laps over more and more random pages tell the number of classes, a power of two
+ *   (method/colours.h), and C = A · classes · page.
  *   For a level that is shared, hashed or too large for that: the effective capacity, by random walks over all lines of
  *   more and more bytes (half way up from the level's latency to the next).
  *
- * When it fails: a level as small or as slow as its neighbour is not seen. Random replacement blurs the classes: such
- * levels get an effective capacity. Neighbours on the same core push pages out; tests carry a control, so time is lost,
- * not truth.
+ * When it fails: a level as small or as slow as its neighbour is not seen. Who else uses the cache makes misses too: then
+ * classes differ, and the fact says how many agree.
  */
-#include "method/classes.h"
+#include "method/colours.h"
+#include "method/geometry.h"
 #include "method/levels.h"
 #include "method/places.h"
-#include "method/ways.h"
 #include "micro/micro.h"
 #include "stat/stat.h"
 
@@ -29,24 +28,24 @@
 
 enum {
 	BUFFER = 20, /* id; twins and packed lines follow, then dense walks */
-	PAGES_WANTED = 3072,
+	PAGES_WANTED = 2048,
+	POOL = 4096,       /* pages */
 	PAGES_NONE = 4096, /* grain where there are no pages */
-	STAIRS = 3,
+	STAIRS = 2,
 	LINES = 8,
-	CLASS_PAGES_MAX = 1600, /* a level that takes more pages to fill is not sorted into classes */
-	CLASSES_WANTED = 3,
-	CLASSES_TRIED = 5,
 	STRANGERS_MORE = 3,
-	DELTAS = 10,
+	SEEN_WELL = 10, /* steps: then it is a level */
 };
 static const uint64_t dense_wanted = UINT64_C(64) << 20, most_wanted = UINT64_C(512) << 20;
-static const double coarse_ns = 100, visits_quiet = 1.6e6, visits_noisy = 8e6;
+static const double coarse_ns = 100;
 
 struct outer {
 	struct xr_run *run;
 	struct xr_evict evict;
 	uint64_t room, most; /* bytes of the buffer; of the largest walk */
-	uint32_t *order;     /* items in random order */
+	uint64_t pool;       /* bytes of the pages that classes are looked for in */
+	struct xr_first first;
+	uint32_t *order; /* items in random order */
 	size_t n_items;
 	double hit;
 	size_t l1_ways, strangers;
@@ -56,35 +55,6 @@ struct outer {
 	struct xr_staircase walk;
 	double noise; /* range of what should be equal in the staircases, cycles */
 };
-
-/* What one class says about a level. */
-struct testimony {
-	size_t ways;
-	double pages, members; /* looked at, found: their ratio is the number of classes */
-	bool hidden;           /* perhaps, by the first level: there was nothing to push members out of it */
-	bool meets[DELTAS];
-	bool has_meets;
-};
-
-/* What was found about one level. */
-struct geometry {
-	struct testimony said[CLASSES_TRIED];
-	size_t n_said;
-	size_t ways; /* the mode */
-	size_t agree;
-	const char *trouble;
-};
-
-static void shuffle(uint32_t *item, size_t n, struct xr_rng *rng)
-{
-	for (size_t i = n; i > 1; i--) {
-		size_t j = (size_t)xr_rng_below(rng, i);
-		uint32_t swap = item[i - 1];
-
-		item[i - 1] = item[j];
-		item[j] = swap;
-	}
-}
 
 static void set_up(struct outer *o, struct xr_run *run)
 {
@@ -100,7 +70,9 @@ static void set_up(struct outer *o, struct xr_run *run)
 	o->line = (uint64_t)xr_run_number(run, "cache.l1d.line", 64);
 	/* Enough pages to fill the sets of the first level that a line of a page may be in, wherever the page is. */
 	o->strangers = (size_t)((double)(o->l1_ways + STRANGERS_MORE) * fmin(16, fmax(1, way / (double)item)));
+	o->first = (struct xr_first){o->l1_ways, (uint64_t)way};
 	o->room = room / item * item;
+	o->pool = (uint64_t)fmin(POOL * fmax((double)item, way), (double)o->room);
 	o->most = info->memory_bytes / 4 < most_wanted ? info->memory_bytes / 4 : most_wanted;
 	o->n_items = o->room / item < PAGES_WANTED ? (size_t)(o->room / item) : PAGES_WANTED;
 	o->evict = (struct xr_evict){.run = run, .page = info->page_bytes, .buffer = {BUFFER, o->room, XR_SMALL}};
@@ -117,19 +89,59 @@ static void set_up(struct outer *o, struct xr_run *run)
 
 /* ---- levels ---------------------------------------------------------------------------------------------------- */
 
+static uint32_t *random_order(struct outer *o, size_t n)
+{
+	uint32_t *order = xr_arena_array(xr_run_arena(o->run), uint32_t, n);
+
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	xr_shuffle(order, n, xr_run_rng(o->run));
+	return order;
+}
+
+/* Takes out what only looks like a level, see xr_staircase_check(). */
+static int check_levels(struct outer *o, const struct xr_staircase *stairs, uint32_t *const *order)
+{
+	for (size_t l = 1; l + 1 < o->n_levels; l++) {
+		int no = 0, yes = 0;
+
+		for (size_t s = 0; s <= STAIRS && o->level[l].seen < SEEN_WELL; s++) {
+			bool real;
+
+			if (xr_staircase_check(&o->evict, s < STAIRS ? order[s][o->n_items - 1] : 0, order[s],
+			                       &stairs[s], o->level[l - 1].latency, o->level[l].latency,
+			                       o->level[l + 1].latency, &real) != 0)
+				return -1;
+			no += !real;
+			yes += real;
+		}
+		if (no <= yes)
+			continue;
+		memmove(&o->level[l], &o->level[l + 1], (o->n_levels - l - 1) * sizeof *o->level);
+		o->n_levels--;
+		l--;
+		xr_levels_sizes(stairs, STAIRS + 2, o->level, o->n_levels);
+	}
+	return 0;
+}
+
 static int find_levels(struct outer *o)
 {
 	struct xr_staircase stairs[STAIRS + 2], *near = &stairs[STAIRS], *far = near + 1;
 	struct xr_description *d = xr_run_description(o->run);
+	uint32_t *order[STAIRS + 1];
 	struct xr_walk all = {.run = o->run,
 	                      .buffer = BUFFER + 3,
 	                      .page = o->evict.page,
 	                      .line = o->line,
 	                      .tlbs = xr_tlbs_known(o->run)};
 
+	order[STAIRS] = xr_arena_array(xr_run_arena(o->run), uint32_t, o->n_items);
+	for (uint32_t i = 0; i < o->n_items; i++)
+		order[STAIRS][i] = i;
 	for (size_t s = 0; s < STAIRS; s++) {
-		shuffle(o->order, o->n_items, xr_run_rng(o->run));
-		if (xr_staircase_climb(&o->evict, o->order[o->n_items - 1], o->order, o->n_items - 1, o->hit,
+		order[s] = random_order(o, o->n_items);
+		if (xr_staircase_climb(&o->evict, order[s][o->n_items - 1], order[s], o->n_items - 1, o->hit,
 		                       &stairs[s]) != 0)
 			return -1;
 		xr_run_progress(o->run, 0.1 * (double)(s + 1), "levels");
@@ -138,6 +150,8 @@ static int find_levels(struct outer *o)
 	    xr_staircase_far(&all, o->room / 256, o->room, o->most, far) != 0)
 		return -1;
 	o->n_levels = xr_levels_from(stairs, STAIRS + 2, o->hit, o->level);
+	if (check_levels(o, stairs, order) != 0)
+		return -1;
 	o->walk = *far;
 	for (size_t s = 0; s < STAIRS; s++)
 		o->noise = fmax(o->noise, stairs[s].range);
@@ -168,7 +182,7 @@ static int refine_latency(struct outer *o, size_t level)
 	for (size_t i = 0; i < WALKS; i++) {
 		struct xr_places set = xr_places_new(arena, n), twin;
 
-		shuffle(o->order, o->n_items, xr_run_rng(o->run));
+		xr_shuffle(o->order, o->n_items, xr_run_rng(o->run));
 		for (size_t k = 0; k < n; k++)
 			xr_places_add(&set, o->order[k] * o->evict.item);
 		twin = xr_places_twin(arena, &set, o->evict.page);
@@ -190,10 +204,20 @@ static const char *level_id(struct outer *o, size_t level, const char *what)
 	return xr_arena_printf(xr_run_arena(o->run), "cache.l%zu.%s", level + 1, what);
 }
 
+/* Steps seen on the level seen least: the odds that it is one double with every second step. */
+static double sure_of_levels(const struct outer *o)
+{
+	int least = SEEN_WELL;
+
+	for (size_t l = 1; l + 1 < o->n_levels; l++)
+		least = o->level[l].seen < least ? o->level[l].seen : least;
+	return fmin(0.97, 1 - exp2(-least / 2.0));
+}
+
 static void put_levels(struct outer *o)
 {
 	struct xr_description *d = xr_run_description(o->run);
-	double sure = o->noise < 0.05 * o->hit ? 0.97 : 0.85;
+	double sure = sure_of_levels(o), spread = o->noise / o->hit;
 	struct xr_fact *fact =
 		xr_fact_count(d, "cache.levels", (long long)(o->n_levels - 1), "", sure, "staircases of pages");
 
@@ -202,184 +226,34 @@ static void put_levels(struct outer *o)
 	for (size_t l = 1; l + 1 < o->n_levels; l++) {
 		double latency = xr_snap_integer(o->level[l].latency, fmax(0.15, 0.02 * o->level[l].latency));
 
-		fact = xr_fact_number(d, level_id(o, l, "latency"), latency, "cycles", fmin(sure, 0.95),
-		                      "staircases of pages");
+		fact = xr_fact_number(d, level_id(o, l, "latency"), latency, "cycles",
+		                      fmin(sure, fmax(0.85, 0.97 - spread)), "staircases of pages");
 		xr_fact_add_series(fact, "cache.staircase");
 	}
 }
 
 /* ---- one level ------------------------------------------------------------------------------------------------- */
 
-/* Items that push x out of the nearer level and no further; none when there are no such. */
-static int find_flush(struct outer *o, uint32_t x, size_t level, struct xr_evict *e)
+/* What laps need to know about a level. */
+static struct xr_laps laps_for(const struct outer *o, size_t level)
 {
-	size_t want = o->strangers, tries = 0;
+	struct xr_laps laps = {.run = o->run,
+	                       .buffer = {BUFFER + 4, o->pool, XR_SMALL},
+	                       .twin = {BUFFER + 5, o->pool, XR_SMALL},
+	                       .page = o->evict.page ? o->evict.page : o->evict.item,
+	                       .item = o->evict.item > o->first.way ? o->evict.item : o->first.way,
+	                       .line = o->line,
+	                       .most = (size_t)(o->first.ways * o->first.way / o->line * 9 / 10),
+	                       .base = o->level[level].latency - o->hit,
+	                       .miss = o->level[level + 1].latency - o->level[level].latency,
+	                       .effort = o->evict.effort};
 
-	if (level != 1 || want > o->n_items / 4)
-		return 0;
-	for (; tries < 4; tries++) {
-		uint32_t *flush = xr_arena_array(xr_run_arena(o->run), uint32_t, want);
-		struct xr_items nothing = {NULL, 0};
-		double value;
-
-		for (size_t i = 0; i < want; i++)
-			do
-				flush[i] = o->order[xr_rng_below(xr_run_rng(o->run), o->n_items)];
-			while (flush[i] == x);
-		e->flush = flush;
-		e->n_flush = want;
-		if (xr_evict_values(e, x, &nothing, 1, &value) != 0)
-			return -1;
-		if (value < o->level[level].latency + 0.2 * (o->level[level + 1].latency - o->level[level].latency))
-			return 0;
-	}
-	e->n_flush = 0;
-	return 0;
-}
-
-/* Where (nearly) every page is of the class, all of them are: the few others were wrong answers. */
-static void settle_strangers(struct xr_class *c)
-{
-	if (c->n_strangers * 3 >= c->n_members - c->n_core + 1)
-		return;
-	memcpy(c->member + c->n_members, c->stranger, c->n_strangers * sizeof *c->member);
-	c->n_members += c->n_strangers;
-	c->n_strangers = 0;
-}
-
-static int ask_distances(struct outer *o, const struct xr_ways *w, struct testimony *said)
-{
-	uint64_t page = o->evict.page ? o->evict.page : o->evict.item;
-	size_t deltas = 0;
-
-	while (deltas < DELTAS && (UINT64_C(8) << deltas) < page)
-		deltas++;
-	said->has_meets = true;
-	return xr_ways_meet(w, said->ways, deltas, said->meets);
-}
-
-/* Adds what this class says to the geometry, when it says something. */
-static int ask_class(struct outer *o, size_t level, struct xr_class *c, struct geometry *g)
-{
-	struct xr_ways w = {.class = c,
-	                    .strangers = o->strangers,
-	                    .nearer = o->level[level - 1].latency,
-	                    .twin = {BUFFER + 1, o->room, XR_SMALL}};
-	struct testimony *said = &g->said[g->n_said];
-	size_t tested, found = c->n_members, want = c->n_core + c->n_core / 2 + 4, wrong;
-
-	if (xr_class_grow(c, o->order + c->straw, o->n_items - 1 - c->straw, want, &tested) != 0)
-		return -1;
-	settle_strangers(c);
-	if (c->n_members < c->n_core + 2)
-		return 0;
-	if (xr_ways_count(&w, &said->ways, &wrong) != 0)
-		return -1;
-	if (said->ways == 0 || wrong * 3 > said->ways)
-		return 0;
-	g->n_said++;
-	said->hidden = c->n_strangers < o->strangers / 2 && said->ways <= o->l1_ways * 3 / 2;
-	said->pages = (double)(c->straw + tested);
-	said->members = (double)(c->n_core + c->n_members - found);
-	if (c->n_members + 1 >= 2 * (said->ways - said->ways / 4))
-		return ask_distances(o, &w, said);
-	return 0;
-}
-
-static void count_votes(struct geometry *g)
-{
-	double value[CLASSES_TRIED], share;
-
-	for (size_t i = 0; i < g->n_said; i++)
-		value[i] = (double)g->said[i].ways;
-	if (g->n_said == 0)
-		return;
-	g->ways = (size_t)xr_mode(value, g->n_said, &share);
-	g->agree = (size_t)lround(share * (double)g->n_said);
-}
-
-static int find_geometry(struct outer *o, size_t level, struct geometry *g)
-{
-	/* Where answers have to be asked for again and again, there must be room for that. */
-	bool quiet = o->noise < 0.01 * o->level[level].latency;
-	size_t wanted = quiet ? CLASSES_WANTED - 1 : CLASSES_WANTED;
-	double left = quiet ? visits_quiet : visits_noisy;
-
-	memset(g, 0, sizeof *g);
-	for (size_t t = 0; t < CLASSES_TRIED && g->agree < wanted && left > 0; t++) {
-		struct xr_evict e = o->evict;
-		struct xr_class c = {.evict = &e,
-		                     .near = o->level[level].latency,
-		                     .far = o->level[level + 1].latency,
-		                     .left = quiet ? visits_quiet / 2 : visits_noisy / 5};
-		size_t enough = (size_t)(o->level[level].items * 2.5) + 16;
-
-		shuffle(o->order, o->n_items, xr_run_rng(o->run));
-		c.x = o->order[o->n_items - 1];
-		if (find_flush(o, c.x, level, &e) != 0)
-			return -1;
-		if (xr_class_find(&c, o->order, enough < o->n_items - 1 ? enough : o->n_items - 1) != 0)
-			return -1;
-		left -= c.spent;
-		if (c.trouble)
-			g->trouble = c.trouble;
-		else if (ask_class(o, level, &c, g) != 0)
-			return -1;
-		count_votes(g);
-		xr_run_progress(o->run, 0.4 + 0.1 * (double)t, "classes of pages");
-	}
-	return 0;
+	if (laps.effort.samples == 0)
+		laps.effort = (struct xr_effort){.samples = 3, .samples_max = 6};
+	return laps;
 }
 
 /* ---- facts of one level ---------------------------------------------------------------------------------------- */
-
-/* From the distances at which members meet: below the line they do, from the line on they do not, until the way. */
-static void read_distances(const bool *meets, uint64_t page, uint64_t *line, uint64_t *way)
-{
-	size_t i = 0, n = 0;
-
-	while (n < DELTAS && (UINT64_C(8) << n) < page)
-		n++;
-	*line = *way = 0;
-	while (i < n && meets[i])
-		i++;
-	if (i == n)
-		return;
-	*line = UINT64_C(8) << i;
-	while (i < n && !meets[i])
-		i++;
-	*way = UINT64_C(8) << i;
-	for (; i < n; i++)
-		if (!meets[i])
-			*line = *way = 0; /* no way has such gaps */
-}
-
-/* Of those that agree about the ways: most frequent line and way, and classes of pages. */
-static void sum_up(const struct geometry *g, uint64_t page, double *line, double *way, double *pages, double *members)
-{
-	double lines[CLASSES_TRIED], ways[CLASSES_TRIED], share;
-	size_t n = 0;
-
-	*line = *way = *pages = *members = 0;
-	for (size_t i = 0; i < g->n_said; i++) {
-		const struct testimony *said = &g->said[i];
-		uint64_t l, w;
-
-		if (said->ways != g->ways)
-			continue;
-		*pages += said->pages;
-		*members += said->members;
-		if (!said->has_meets)
-			continue;
-		read_distances(said->meets, page, &l, &w);
-		lines[n] = (double)l;
-		ways[n++] = (double)w;
-	}
-	if (n == 0)
-		return;
-	*line = xr_mode(lines, n, &share);
-	*way = xr_mode(ways, n, &share);
-}
 
 static double find_effective(const struct outer *o, size_t level);
 
@@ -403,53 +277,47 @@ static void put_line(struct outer *o, size_t level, double line, double sure)
 	}
 }
 
-/* Classes of pages: a power of two, near what the members say, and what the walk says. */
-static double count_classes(const struct outer *o, size_t level, const struct geometry *g, double pages, double members,
-                            bool *odd)
+/* How likely it is no accident that so many classes of so many say the same: each has shown that every one of its pages is
+ * needed, so one alone is rarely wrong, and wrong ones differ. */
+static double sure_of_votes(size_t agree, size_t of)
 {
-	double item = (double)o->evict.item, by_members = log2(pages / members);
-	double bytes = find_effective(o, level),
-	       by_walk = bytes > 0 ? log2(bytes / ((double)g->ways * item)) : by_members;
-	double weight = fmin(8, sqrt(members)), mean = (weight * by_members + 2 * by_walk) / (weight + 2),
-	       power = fmax(0, round(mean));
-
-	*odd = fabs(by_members - power) > 0.5 || fabs(by_walk - power) > 1.5 || members < 6;
-	return exp2(power);
+	return of ? fmin(0.98, fmax(0.3, 1 - pow(1.15 - (double)agree / (double)of, (double)agree))) : 0;
 }
 
-static void put_geometry(struct outer *o, size_t level, const struct geometry *g)
+static struct xr_fact *put_capacity(struct outer *o, size_t level, const struct xr_geometry *g, double way, double sure)
+{
+	double page = (double)(o->evict.page ? o->evict.page : o->evict.item), misfit, rival, classes;
+	const char *id = level_id(o, level, "capacity"), *method = "classes of pages that push each other out";
+	struct xr_description *d = xr_run_description(o->run);
+	struct xr_fact *fact;
+
+	if (way > 0 && way < page)
+		return xr_fact_count(d, id, (long long)((double)g->ways * way), "bytes", sure, method);
+	classes = xr_colours_fit(g->pages, g->share, g->n_points, (double)g->ways, &misfit, &rival);
+	/* Twice or half as many classes should fit far worse. */
+	fact = xr_fact_count(d, id, (long long)((double)g->ways * classes * page), "bytes",
+	                     misfit * 2 < rival ? sure : fmin(sure, 0.7), method);
+	if (misfit * 2 >= rival)
+		xr_fact_note(fact, "%.0f classes of pages fit best, but not by far", classes);
+	return fact;
+}
+
+static void put_geometry(struct outer *o, size_t level, const struct xr_geometry *g)
 {
 	struct xr_description *d = xr_run_description(o->run);
-	const char *method = "classes of pages that push each other out";
-	double sure = g->agree >= 3 && g->agree * 4 >= g->n_said * 3 ? 0.88
-	              : g->agree == 2 && g->n_said == 2              ? 0.85
-	              : g->agree >= 2 && g->agree * 2 > g->n_said    ? 0.8
-	                                                             : 0.5;
-	double page = (double)(o->evict.page ? o->evict.page : o->evict.item), line, way, pages, members;
+	double sure = sure_of_votes(g->agree, g->n_said), line, way, share;
+	double page = (double)(o->evict.page ? o->evict.page : o->evict.item);
 	struct xr_fact *fact[2];
 
-	sum_up(g, (uint64_t)page, &line, &way, &pages, &members);
-	fact[0] = xr_fact_count(d, level_id(o, level, "ways"), (long long)g->ways, "", sure, method);
-	put_line(o, level, line, sure);
-	if (way > 0 && way < page) {
-		fact[1] = xr_fact_count(d, level_id(o, level, "capacity"), (long long)((double)g->ways * way), "bytes",
-		                        sure, method);
-	} else {
-		bool odd;
-		double classes = count_classes(o, level, g, pages, members, &odd);
-
-		fact[1] = xr_fact_count(d, level_id(o, level, "capacity"),
-		                        (long long)((double)g->ways * classes * (double)o->evict.item), "bytes",
-		                        odd ? 0.6 : sure, method);
-		if (odd)
-			xr_fact_note(fact[1], "about %.1f classes of pages, taken for %.0f", pages / members, classes);
-	}
+	xr_geometry_sum(g, (uint64_t)page, &line, &way, &share);
+	fact[0] = xr_fact_count(d, level_id(o, level, "ways"), (long long)g->ways, "", sure,
+	                        "classes of pages that push each other out");
+	put_line(o, level, line, sure * share);
+	fact[1] = put_capacity(o, level, g, way, way > 0 && way < page ? sure * share : sure);
 	for (size_t i = 0; i < 2; i++) {
 		xr_fact_add_series(fact[i], "cache.staircase");
-		if (sure < 0.8)
-			xr_fact_doubt(fact[i], "only %zu of %zu pages say so", g->agree, g->n_said);
-		else if (g->said[0].hidden)
-			xr_fact_doubt(fact[i], "the first level, of about as many ways, may hide this one");
+		if (g->agree * 2 <= g->n_said && g->n_said > 1)
+			xr_fact_doubt(fact[i], "only %zu of %zu classes of pages say so", g->agree, g->n_said);
 	}
 }
 
@@ -564,10 +432,10 @@ static int put_effective(struct outer *o, size_t level, const char *why)
 
 static int find_level(struct outer *o, size_t level)
 {
-	struct geometry g = {.trouble = "too large or too much shared to sort pages into classes"};
-	double items = o->level[level].items;
+	struct xr_geometry g = {.trouble = "too large or too much shared to sort pages into classes"};
+	struct xr_laps laps = laps_for(o, level);
 
-	if (items > 0 && items <= CLASS_PAGES_MAX && level == 1 && find_geometry(o, level, &g) != 0)
+	if (level == 1 && laps.miss > 0 && xr_geometry_find(&laps, &o->first, &g) != 0)
 		return -1;
 	if (g.n_said > 0) {
 		put_geometry(o, level, &g);

@@ -7,7 +7,7 @@
  * costs is known from the TLBs and taken off. The share of steps that some cache still answers falls as the walk grows;
  * so what the second half of the bytes has added is added once more, as far as the cache found can explain it.
  *
- * When it fails: less memory than caches; a neighbour that keeps memory busy (the median then is what a program gets).
+ * When it fails: less memory than caches; a neighbour that keeps memory busy all the time.
  */
 #include "method/walk.h"
 #include "micro/micro.h"

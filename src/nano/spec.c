@@ -46,6 +46,8 @@ static void put_chain(struct xr_strbuf *out, const struct xr_chain_spec *chain)
 		xr_strbuf_printf(out, " %s %u %d %" PRIu64, access_names[p->access], p->passes, p->timed, p->seed);
 		put_spans(out, p->span, p->n_spans);
 	}
+	if (chain->unsettled)
+		xr_strbuf_printf(out, " unsettled");
 }
 
 static void put_walk(struct xr_strbuf *out, const struct xr_walk_spec *walk)

@@ -115,6 +115,9 @@ struct xr_chain_spec {
 	unsigned n_phases;
 	struct xr_phase phase[XR_PHASES_MAX];
 	unsigned cursors; /* 0 means 1 */
+	bool unsettled;   /* endless walks only: without the visits in random order that otherwise come before a walk over few
+	                   * places. Quicker; but an order that repeats may suit a replacement policy so badly that a line
+	                   * nobody wants is never thrown out */
 };
 
 /* ---- code walks -------------------------------------------------------------------------------------------- */

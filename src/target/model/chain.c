@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum {
-	PLAIN_MAX = 16384,    /* places of a walk in few spans that are all simulated */
+	PLAIN_MAX = 4096,     /* places of a walk in few spans that are all simulated */
 	LISTED_MAX = 160000,  /* the same for a walk that lists places one by one: it means those */
 	SCRIPT_STEPS = 12000, /* of all repetitions of a script together, about */
 	SCRIPT_REPS = 64,
@@ -74,6 +74,7 @@ static void simulate_endless(struct xr_model *model, struct xr_job *job, struct 
 		by *= 2;
 	if (by == 1) {
 		xr_trip_init(&trip, c->buffer, phase, spec->cursors, 1);
+		trip.unsettled = spec->unsettled;
 		settle(&model->machine, model->mem, &trip, job, out);
 	} else {
 		struct xr_machine small = xr_machine_scaled(&model->machine, by);

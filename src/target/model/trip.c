@@ -8,7 +8,7 @@
 
 enum {
 	PICKS = 32, /* of each place, before walks over few */
-	PICKS_UP_TO = 256,
+	PICKS_UP_TO = 512,
 	COUNT_STEPS = 4096,
 	RANDOM_STEPS = 12000, /* where replacement is random, averages need more */
 };
@@ -161,7 +161,7 @@ static void drive_strangers_out(struct xr_trip *trip, struct xr_mem *mem, int co
 void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machine *machine, int core,
                     struct xr_tally *tally)
 {
-	bool random = xr_machine_replaces_randomly(machine), small = trip->n < 4096;
+	bool random = xr_machine_replaces_randomly(machine), small = trip->n < 2048;
 	size_t lap = trip->n; /* together the cursors go round once */
 	int same = 0, enough = lap < 256 ? 3 : 2, most = small ? 12 : 3;
 	double before = -1;
@@ -172,7 +172,8 @@ void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_ma
 		xr_trip_run(trip, mem, machine, core, lap, tally);
 		if (i && !(tally->disturbed > 0)) /* nothing changes any more */
 			return;
-		if (i == 1 && trip->n > 1 && trip->n <= PICKS_UP_TO && trip->dependent && trip->cursors == 1)
+		if (i == 1 && trip->n > 1 && trip->n <= PICKS_UP_TO && trip->dependent && trip->cursors == 1 &&
+		    !trip->unsettled)
 			drive_strangers_out(trip, mem, core);
 		same = tally->latency + tally->flow == before ? same + 1 : 0;
 		before = tally->latency + tally->flow;

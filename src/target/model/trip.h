@@ -13,6 +13,7 @@ struct xr_trip {
 	size_t at;            /* where the next step goes */
 	unsigned cursors;
 	enum xr_use use;
+	bool unsettled;       /* nobody drives strangers out first */
 	bool dependent;       /* each place is known only when the one before was read */
 };
 

@@ -1,0 +1,37 @@
+/* The geometry of a level: ways, line, way, and misses by number of pages, from several classes of pages (classes.h).
+ */
+#ifndef XR_METHOD_GEOMETRY_H
+#define XR_METHOD_GEOMETRY_H
+
+#include "method/classes.h"
+
+enum { XR_CLASSES_TRIED = 6, XR_DELTAS = 10, XR_POINTS = 32 };
+
+/* What one class says about a level. */
+struct xr_testimony {
+	size_t ways;
+	bool meets[XR_DELTAS]; /* do its halves, 8 << i bytes apart? */
+	bool has_meets;
+};
+
+/* What was found about one level. */
+struct xr_geometry {
+	struct xr_testimony said[XR_CLASSES_TRIED];
+	size_t n_said;
+	size_t ways;  /* what most of them say */
+	size_t agree; /* how many these are */
+	double pages[XR_POINTS], share[XR_POINTS]; /* laps over random pages: how many, and of the visits, those that missed */
+	size_t n_points;
+	double left;  /* visits that may still be made */
+	const char *trouble; /* of the last class that was none */
+};
+
+/* Looks for classes until two agree, or it has taken too long. level: base and miss from what is known of the levels' latencies.
+ * 0, or -1 as xr_run_time(). */
+int xr_geometry_find(const struct xr_laps *level, const struct xr_first *first, struct xr_geometry *geometry);
+
+/* Pure. Of those that agree about the ways: most frequent line and way, and the share that says so. 0: not found; way = page: not
+ * smaller than that. */
+void xr_geometry_sum(const struct xr_geometry *geometry, uint64_t page, double *line, double *way, double *share);
+
+#endif

@@ -1,0 +1,192 @@
+/* Laps, see laps.h. */
+#include "method/laps.h"
+
+#include <math.h>
+
+enum {
+	BATCH = 32, /* walks and their twins in one call */
+	WORD = 8,
+	PAD = 3, /* times the first level */
+	PAGE_MASK = 0xffffff,
+};
+static const double one_miss = 0.7; /* per lap: less is noise */
+static const double clear = 4;      /* standard errors */
+
+void xr_shuffle(uint32_t *item, size_t n, struct xr_rng *rng)
+{
+	for (size_t i = n; i > 1; i--) {
+		size_t j = (size_t)xr_rng_below(rng, i);
+		uint32_t swap = item[i - 1];
+
+		item[i - 1] = item[j];
+		item[j] = swap;
+	}
+}
+
+static bool is_padded(const struct xr_laps *laps, const struct xr_lap *lap)
+{
+	return lap->n + (lap->step ? 0 : laps->flush.n * (lap->apart ? 2 : 1)) > laps->most;
+}
+
+/* A pad does what flush lines do, if it has lines where they are. */
+static bool is_flushed(const struct xr_laps *laps, const struct xr_lap *lap)
+{
+	return !lap->step && !(laps->inside && is_padded(laps, lap));
+}
+
+size_t xr_lap_visits(const struct xr_laps *laps, const struct xr_lap *lap)
+{
+	return lap->n + (is_flushed(laps, lap) ? laps->flush.n * (lap->apart ? 2 : 1) : 0) +
+	       (is_padded(laps, lap) ? laps->pad.n : 0);
+}
+
+void xr_laps_pad(struct xr_laps *laps, size_t *pages)
+{
+	size_t lines = (size_t)(laps->page / laps->line), n = PAD * laps->most;
+	uint64_t last = laps->buffer.bytes / laps->page;
+
+	*pages = 0;
+	laps->pad = xr_places_new(xr_run_arena(laps->run), n);
+	while (laps->pad.n < n && *pages < last / 2) {
+		uint64_t page = (last - ++*pages) * laps->page;
+
+		for (size_t i = 0; i < lines; i++)
+			if (i * laps->line != laps->at)
+				xr_places_add(&laps->pad, page + i * laps->line);
+	}
+}
+
+double xr_laps_border(const struct xr_laps *laps, size_t visits)
+{
+	return fmax(fmax(one_miss, laps->least), clear * laps->noise * (double)visits / laps->miss);
+}
+
+/* So many bytes further on, in the same page. */
+static uint64_t moved(const struct xr_laps *laps, uint64_t place, uint64_t by)
+{
+	return place / laps->page * laps->page + (place + by) % laps->page;
+}
+
+static bool is_visited(const struct xr_laps *laps, const struct xr_lap *lap, uint64_t place)
+{
+	return place % laps->page == laps->at || place % laps->page == (laps->at + lap->apart) % laps->page;
+}
+
+/* A walk in the making, and its twin. */
+struct walk {
+	const struct xr_laps *laps;
+	struct xr_places all, twin;
+	uint32_t *seen, n_seen; /* pages, numbered from 1 in the order in which they were first visited */
+};
+
+/* Adds these places in random order. The twin's: in the same pages, spread evenly over all lines of a page. */
+static void add(struct walk *w, struct xr_places *some)
+{
+	const struct xr_laps *laps = w->laps;
+	uint64_t lines = laps->page / laps->line;
+
+	xr_places_shuffle(some, xr_run_rng(laps->run));
+	for (size_t i = 0; i < some->n; i++) {
+		uint64_t page = some->at[i] / laps->page;
+
+		if (!w->seen[page])
+			w->seen[page] = ++w->n_seen;
+		xr_places_add(&w->all, some->at[i]);
+		xr_places_add(&w->twin, page * laps->page + (w->seen[page] & PAGE_MASK) % lines * laps->line +
+		                                w->seen[page] / (PAGE_MASK + 1) * WORD % laps->line);
+		w->seen[page] += PAGE_MASK + 1; /* visited again: the next word */
+	}
+}
+
+static void add_items(struct walk *w, const struct xr_lap *lap, struct xr_places *some)
+{
+	uint64_t step = lap->step ? lap->step : w->laps->item;
+
+	some->n = 0;
+	for (size_t i = 0; i < lap->n; i++) {
+		uint64_t place = lap->item[i] * step + w->laps->at;
+
+		xr_places_add(some, i + lap->moved < lap->n ? place : moved(w->laps, place, lap->apart));
+	}
+	add(w, some);
+}
+
+static void add_flush(struct walk *w, const struct xr_lap *lap, uint64_t by, struct xr_places *some)
+{
+	const struct xr_laps *laps = w->laps;
+
+	some->n = 0;
+	for (size_t i = 0; i < laps->flush.n; i++) {
+		uint64_t place = moved(laps, laps->flush.at[i], by);
+
+		if (!laps->tight || !lap->apart || !is_visited(laps, lap, place))
+			xr_places_add(some, place);
+	}
+	add(w, some);
+}
+
+static void add_pad(struct walk *w, struct xr_places *some)
+{
+	some->n = 0;
+	for (size_t i = 0; i < w->laps->pad.n; i++)
+		xr_places_add(some, w->laps->pad.at[i]);
+	for (int twin = 0; twin < 2; twin++) {
+		xr_places_shuffle(some, xr_run_rng(w->laps->run));
+		for (size_t i = 0; i < some->n; i++)
+			xr_places_add(twin ? &w->twin : &w->all, some->at[i]);
+	}
+}
+
+static struct walk lay(const struct xr_laps *laps, const struct xr_lap *lap, struct xr_arena *arena)
+{
+	size_t visits = xr_lap_visits(laps, lap);
+	struct walk w = {laps, xr_places_new(arena, visits), xr_places_new(arena, visits),
+	                 xr_arena_array(arena, uint32_t, laps->buffer.bytes / laps->page + 1), 0};
+	struct xr_places some = xr_places_new(arena, visits);
+
+	add_items(&w, lap, &some);
+	if (is_flushed(laps, lap))
+		add_flush(&w, lap, 0, &some);
+	if (is_flushed(laps, lap) && lap->apart)
+		add_flush(&w, lap, lap->apart, &some);
+	if (is_padded(laps, lap))
+		add_pad(&w, &some);
+	return w;
+}
+
+static int ask_batch(const struct xr_laps *laps, struct xr_lap *lap, size_t n)
+{
+	struct xr_arena arena = {0};
+	struct xr_spec spec[2 * BATCH];
+	struct xr_reading reading[2 * BATCH];
+	int status;
+
+	for (size_t i = 0; i < n; i++) {
+		struct walk w = lay(laps, &lap[i], &arena);
+
+		if (laps->left)
+			*laps->left -= (double)w.all.n;
+
+		spec[2 * i] = xr_places_cycle(&arena, &w.all, laps->buffer, 0);
+		spec[2 * i].chain.unsettled = lap[i].unsettled;
+		spec[2 * i + 1] = xr_places_cycle(&arena, &w.twin, laps->twin, 0);
+		spec[2 * i + 1].chain.unsettled = true;
+	}
+	status = xr_run_time_with(laps->run, &laps->effort, spec, 2 * n, reading);
+	xr_arena_release(&arena);
+	for (size_t i = 0; i < n && status == 0; i++) {
+		lap[i].padded = is_padded(laps, &lap[i]);
+		lap[i].excess = reading[2 * i].cycles - reading[2 * i + 1].cycles;
+		lap[i].misses = (lap[i].excess - (lap[i].padded ? 0 : laps->base)) / laps->miss *
+		                (double)xr_lap_visits(laps, &lap[i]);
+	}
+	return status;
+}
+
+int xr_laps_ask(const struct xr_laps *laps, struct xr_lap *lap, size_t n)
+{
+	for (size_t done = 0; done < n; done += BATCH)
+		if (ask_batch(laps, lap + done, n - done < BATCH ? n - done : BATCH) != 0)
+			return -1;
+	return 0;
+}

@@ -1,0 +1,70 @@
+/* Laps: pages walked over again and again, and how many visits of a lap miss a level of the hierarchy.
+ *
+ * All lines of a page go where the page goes, so one line of each page, at the same place in it, says where the page
+ * competes. A lap visits that line of a set of pages. As long as no set of the level gets more lines than it has ways, no
+ * visit misses it once it has settled; with one line too many at least one visit of every lap does, whatever the policy
+ * (there are fewer places than lines). So "does it fit" can be asked of any policy, and a lap repeats so often that nobody
+ * else on the machine matters.
+ *
+ * The first level must not answer: behind the pages a lap visits lines that push all of them out of it and do not compete
+ * with them here (flush). What translation costs is taken off by a twin: the same pages in the same order, one line each,
+ * spread over the first level so that all of them stay there; or, of more pages than that has lines, so that none does: then
+ * lap and twin both end with lines that fill it several times over (pad), and what they differ by is misses.
+ */
+#ifndef XR_METHOD_LAPS_H
+#define XR_METHOD_LAPS_H
+
+#include "method/places.h"
+#include "micro/micro.h"
+
+struct xr_laps {
+	struct xr_run *run;
+	struct xr_buffer buffer, twin;
+	uint64_t page;      /* granularity of translation and of placement */
+	uint64_t item;      /* bytes from one item to the next: a page, or as many as lie in one way of the first level */
+	uint64_t line;      /* of the first level */
+	uint64_t at;        /* which bytes of an item are visited */
+	size_t most;        /* visits of a lap whose twin stays in the first level; of a larger one, none does */
+	double base;        /* cycles that a visit which hits the level takes more than one that hits the first */
+	double miss;        /* and one that misses the level, more than that */
+	double noise;       /* standard error of the reading of a lap, cycles per visit */
+	double least;       /* misses of a lap: fewer may be somebody else's doing; 0: the usual */
+	struct xr_places flush, pad;
+	bool inside;        /* flush lines are where the pad has lines, too */
+	bool tight;         /* flush lines may compete with what is visited `apart`: those at the same place are left out */
+	bool restless;      /* laps that fit need not settle on this machine: unsettled ones tell as much */
+	struct xr_effort effort;
+	double *left;       /* visits that may still be made; counted down, and for who asks to heed. NULL: nobody counts */
+};
+
+/* One lap: items, of which the last `moved` are visited `apart` bytes further on in their pages (so are the flush lines,
+ * once more). step 0: the items are laps' items and flush lines follow; else: bytes from one item to the next, and no
+ * flush lines. */
+struct xr_lap {
+	const uint32_t *item;
+	size_t n, moved;
+	uint64_t apart, step;
+	bool unsettled;     /* quicker, but an order may suit the policy badly */
+	double excess;      /* result: cycles per visit more than the twin's */
+	double misses;      /* result: visits of a lap that miss */
+	bool padded;        /* result */
+};
+
+/* Fills in the results of n laps, each in a new random order. An order that repeats may suit a policy so badly that a line
+ * nobody wants is never thrown out, and what fits misses for ever, unless it has settled before. No order makes fit what
+ * does not. 0, or -1 as xr_run_time(). */
+int xr_laps_ask(const struct xr_laps *laps, struct xr_lap *lap, size_t n);
+
+/* Misses from which on a lap of so many visits overflows: less may be noise. */
+double xr_laps_border(const struct xr_laps *laps, size_t visits);
+
+/* Visits of a lap. */
+size_t xr_lap_visits(const struct xr_laps *laps, const struct xr_lap *lap);
+
+/* Lays out the pad: lines of the last pages of the buffer, several times as many as the first level holds, none at
+ * laps->at. *pages: how many pages it takes; no item may be one of them. */
+void xr_laps_pad(struct xr_laps *laps, size_t *pages);
+
+void xr_shuffle(uint32_t *item, size_t n, struct xr_rng *rng);
+
+#endif
