@@ -2,6 +2,7 @@
 
 #include "engine/quality.h"
 #include "engine/run.h"
+#include "engine/types.h"
 
 #include <string.h>
 
@@ -129,7 +130,7 @@ static void lower_confidence(struct xr_run *run, size_t first)
 	}
 }
 
-static void run_step(struct xr_run *run, uint64_t seed, const enum xr_end *ends)
+void xr_run_step(struct xr_run *run, uint64_t seed, const enum xr_end *ends)
 {
 	const struct xr_micro *micro = run->step->micro;
 	size_t first = xr_description_count(run->description);
@@ -270,7 +271,7 @@ static void run_all(struct xr_run *run, uint64_t seed, enum xr_end *ends, struct
 			explain(run, XR_FAILED, run->error.text);
 			continue;
 		}
-		run_step(run, seed, ends);
+		xr_run_step(run, seed, ends);
 		ends[run->index] = run->end;
 		losses = run->end == XR_END_LOST ? losses + 1 : 0;
 		outcome->interrupted |= run->end == XR_END_INTERRUPTED;
@@ -311,8 +312,10 @@ int xr_engine_run(struct xr_target *target, const struct xr_micro *const *table,
 	run.quick |= plan->budget_s > 0 && xr_run_remaining_s(&run) > plan->budget_s;
 	enum xr_end *ends = xr_arena_array(&arena, enum xr_end, run.order.n + 1);
 	run_all(&run, seed, ends, outcome);
-	if (!outcome->interrupted && !outcome->over_budget)
+	if (!outcome->interrupted && !outcome->over_budget) {
+		xr_types_after(&run, seed, ends);
 		xr_quality_after(&run, ends);
+	}
 	explain_named(&run);
 	sum_up(&run, outcome);
 	xr_describe_target(d, target, seed, run.quick, xr_now_s() - run.start_s);

@@ -36,6 +36,8 @@ struct xr_run {
 };
 
 double xr_now_s(void);
+/* Runs run->step, the run->index-th of the order; ends: how those before it ended. */
+void xr_run_step(struct xr_run *run, uint64_t seed, const enum xr_end *ends);
 void xr_run_report(struct xr_run *run, const char *what, bool finished);
 double xr_run_truth(const struct xr_run *run);       /* time taken so far over time estimated for it */
 double xr_run_remaining_s(const struct xr_run *run); /* from the costs still to come, scaled by how true they were so far */

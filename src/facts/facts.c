@@ -402,9 +402,16 @@ static bool matches(const char *id, const char *sel, bool whole)
 	}
 }
 
+/* What follows "type.N." in the id of a fact of another type of cores; NULL: it is none. */
+static const char *of_any_type(const char *id)
+{
+	const char *dot = strncmp(id, "type.", 5) ? NULL : strchr(id + 5, '.');
+	return dot ? dot + 1 : NULL;
+}
+
 bool xr_id_matches(const char *id, const char *sel)
 {
-	return matches(id, sel, false);
+	return matches(id, sel, false) || (of_any_type(id) && matches(of_any_type(id), sel, false));
 }
 
 bool xr_id_is(const char *id, const char *sel)

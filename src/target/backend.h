@@ -39,6 +39,8 @@ struct xr_backend {
 	int (*rounds)(struct xr_target *target, const size_t *idx, size_t k, int rounds, struct xr_raw_list *lists,
 	              struct xr_reading *out, struct xr_error *err);
 	void (*done)(struct xr_target *target); /* this batch is over; may be NULL */
+	/* Goes on on another CPU; sets info.cpu_used. NULL: cannot. */
+	int (*move)(struct xr_target *target, int cpu, struct xr_error *err);
 	void (*free)(struct xr_target *target); /* releases the backend's struct, target included */
 };
 

@@ -43,6 +43,11 @@ void xr_target_deinit(struct xr_target *target)
 	xr_arena_release(&target->samples);
 }
 
+int xr_target_move(struct xr_target *target, int cpu, struct xr_error *err)
+{
+	return target->backend->move ? target->backend->move(target, cpu, err) : -1;
+}
+
 void xr_target_free(struct xr_target *target)
 {
 	if (target)

@@ -74,6 +74,7 @@ struct xr_target_info {
 	const char *cpu, *compiler, *cflags, *os; /* words for people; may be "" */
 	const int *cpu_ids;    /* logical CPUs that threads may be pinned to */
 	int n_cpus;
+	int cpu_used;          /* that specifications without threads run on; -1: wherever the OS likes */
 	double cpu_quota;      /* CPUs' worth of time allowed by a quota; 0: no limit */
 	bool can_pin;
 	uint64_t memory_bytes; /* that buffers may take altogether */
@@ -93,6 +94,9 @@ int xr_target_time(struct xr_target *target, const struct xr_effort *effort, con
 
 const struct xr_target_info *xr_target_info(const struct xr_target *target);
 void xr_target_spent(const struct xr_target *target, double *preparing_s, double *timing_s); /* compiling and alike; timing */
+/* Specifications without threads run on this CPU from now on. -1: this target cannot (err is untouched when it never
+ * can). */
+int xr_target_move(struct xr_target *target, int cpu, struct xr_error *err);
 void xr_target_free(struct xr_target *target);
 
 #endif

@@ -370,6 +370,47 @@ static void random_machines_share_what_their_file_says(void **state)
 	}
 }
 
+static void facts_of_every_type_of_cores(void **state)
+{
+	(void)state;
+	static const char *const want[] = {"threads", "frequency", "cache_l1d", "units"};
+	static const struct {
+		const char *id;
+		double value;
+	} truth[] = {
+		{"threads.logical", 8},
+		{"threads.cores", 6},
+		{"cpu.frequency", 4.2e9},
+		{"type.1.cpu.frequency", 2.8e9},
+		{"cache.l1d.capacity", 48 << 10},
+		{"type.1.cache.l1d.capacity", 32 << 10},
+		{"cache.l1d.latency", 5},
+		{"type.1.cache.l1d.latency", 3},
+		{"units.width", 6},
+		{"type.1.units.width", 4},
+	};
+	const struct xr_options options = {.target = "machines/hybrid/big.ini", .cpu = -1, .seed = 1};
+	struct xr_plan plan = {.select = want, .n_select = 4};
+	struct xr_error err = {0};
+	struct xr_session *session = xr_session_open(&options, &err);
+	struct xr_description *d = session ? xr_session_measure(session, &plan, NULL, &err) : NULL;
+	if (!d)
+		fail_msg("%s", err.text);
+	const struct xr_fact *types = xr_description_fact(d, "threads.types");
+	char *groups = types ? json_dumps(types->value, JSON_COMPACT) : NULL;
+	assert_non_null(groups);
+	assert_string_equal(groups, "[[0,1,2,3],[4,5,6,7]]");
+	free(groups);
+	for (size_t i = 0; i < sizeof truth / sizeof *truth; i++) {
+		double value = xr_description_number(d, truth[i].id, NAN);
+		if (!(fabs(value - truth[i].value) <= 0.02 * truth[i].value))
+			fail_msg("%s is %g, not %g", truth[i].id, value, truth[i].value);
+	}
+	assert_null(xr_description_fact(d, "type.1.threads.cores"));
+	xr_description_free(d);
+	xr_session_free(session);
+}
+
 static void cpus_256_in_bounded_time(void **state)
 {
 	(void)state;
@@ -410,6 +451,7 @@ int main(void)
 		cmocka_unit_test(rough_noise_is_survived),
 		cmocka_unit_test(shared_caches_are_found),
 		cmocka_unit_test(random_machines_share_what_their_file_says),
+		cmocka_unit_test(facts_of_every_type_of_cores),
 		cmocka_unit_test(cpus_256_in_bounded_time),
 	};
 	cmocka_set_test_filter(getenv("XR_TEST")); /* a pattern; unset: all */

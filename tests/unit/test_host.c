@@ -95,6 +95,23 @@ static void the_resident_agent_survives_a_batch_that_kills_its_own(void **state)
 	xr_target_free(target);
 }
 
+static void it_goes_on_on_every_cpu(void **state)
+{
+	struct xr_target *target = open_host(NULL);
+	const struct xr_target_info *info = xr_target_info(target);
+	struct xr_error err = {0};
+	struct xr_spec spec = add(1);
+	struct xr_reading r;
+	(void)state;
+	for (int i = 0; i < info->n_cpus && i < 4 && info->can_pin; i++) {
+		assert_int_equal(xr_target_move(target, info->cpu_ids[i], &err), 0);
+		assert_int_equal(info->cpu_used, info->cpu_ids[i]);
+		assert_int_equal(xr_target_time(target, &brief, &spec, 1, &r, &err), 0);
+		assert_int_equal(r.status, XR_READ_OK);
+	}
+	xr_target_free(target);
+}
+
 static void both_forms_and_a_baked_program_give_readings(void **state)
 {
 	const struct xr_host_options options[] = {{.form = "switch"}, {.baked = true}, {.runner = "env XR_TRIED=1"}};
@@ -158,6 +175,7 @@ int main(void)
 		cmocka_unit_test(only_the_guilty_statement_fails),
 		cmocka_unit_test(a_statement_that_never_ends_is_given_up),
 		cmocka_unit_test(the_resident_agent_survives_a_batch_that_kills_its_own),
+		cmocka_unit_test(it_goes_on_on_every_cpu),
 		cmocka_unit_test(both_forms_and_a_baked_program_give_readings),
 		cmocka_unit_test(a_cache_is_used_again_and_never_trusted_when_others_can_write_it),
 		cmocka_unit_test(no_compiler_is_an_error_of_the_target),

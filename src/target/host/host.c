@@ -575,8 +575,23 @@ static int host_bake(struct host *h, struct xr_reading *out, struct streams *str
 	return status;
 }
 
+/* A core of another type need not do as many additions at once, nor be as quick, so the agent there finds out anew. */
+static int host_move(struct xr_target *target, int cpu, struct xr_error *err)
+{
+	struct host *h = (struct host *)target;
+	if (!target->info.can_pin)
+		return -1;
+	xr_proc_stop(&h->resident, NULL);
+	xr_proc_stop(&h->visitor, NULL);
+	h->cpu = target->info.cpu_used = cpu;
+	h->reference_adds = 0;
+	h->core_alone = 0;
+	h->patience_ns = patience_all_ns;
+	return start_agent(h, &h->resident, h->resident_program, err) || greet(h, &h->resident, err) ? -1 : 0;
+}
+
 static const struct xr_backend host_backend = {
-	.prepare = host_prepare, .rounds = host_rounds, .done = host_done, .free = host_free};
+	.prepare = host_prepare, .rounds = host_rounds, .done = host_done, .move = host_move, .free = host_free};
 
 /* ---- opening ---- */
 
@@ -630,6 +645,7 @@ struct xr_target *xr_host_open(const struct xr_host_options *options, struct xr_
 	if (xr_toolchain_init(&h->tc, options, info->n_cpus, &h->base.arena, err))
 		goto fail;
 	h->cpu = options->cpu >= 0 ? options->cpu : xr_os_quiet_cpu(info->cpu_ids, info->n_cpus);
+	info->cpu_used = info->can_pin ? h->cpu : -1;
 	info->compiler = h->tc.name;
 	info->cflags = h->tc.cflags;
 	info->warning = h->tc.warning;

@@ -105,6 +105,7 @@ struct xr_machine {
 	uint32_t shared_units; /* bit per unit */
 	char shared_names[128];
 	double near_ns, far_ns;
+	char second[128];      /* file of the machine that the cores of another type are like; "": all cores are alike */
 
 	double timeslice_ms, switch_us;
 	double mispredict;

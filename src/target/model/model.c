@@ -135,9 +135,27 @@ uint64_t xr_model_granule(const struct xr_machine *m)
 	return granule;
 }
 
+int xr_model_type_of(const struct xr_model *model, int cpu)
+{
+	int type = model->n_types - 1;
+	while (type > 0 && cpu < model->type[type].first_cpu)
+		type--;
+	return type;
+}
+
+void xr_model_enter(struct xr_model *model, int type)
+{
+	if (model->mem == model->type[type].mem)
+		return;
+	model->machine = model->type[type].machine;
+	model->mem = model->type[type].mem;
+}
+
 static void prepare_job(struct xr_model *model, struct xr_job *job, struct xr_reading *out)
 {
 	job->quantum = 1;
+	job->type = xr_model_type_of(model, model->cpu);
+	xr_model_enter(model, job->type);
 	switch (job->spec->kind) {
 	case XR_CLOCK:
 		prepare_clock(model, job, out);
@@ -217,6 +235,7 @@ static int rounds(struct xr_target *target, const size_t *idx, size_t k, int n_r
 	for (int r = 0; r < n_rounds; r++)
 		for (size_t j = 0; j < k; j++) {
 			struct xr_job *job = &model->job[idx[j]];
+			xr_model_enter(model, job->type);
 			if (out[idx[j]].status == XR_READ_OK)
 				(job->sample ? job->sample : xr_model_sample_lengths)(model, job, &lists[idx[j]]);
 		}
@@ -229,18 +248,29 @@ static void model_free(struct xr_target *target)
 	done(target);
 	xr_model_forget_teams(model);
 	free(model->cpu_ids);
-	xr_mem_free(model->mem);
+	for (int i = 0; i < model->n_types; i++)
+		xr_mem_free(model->type[i].mem);
 	xr_target_deinit(target);
 	free(model);
 }
 
-static const struct xr_backend backend = {.prepare = prepare, .rounds = rounds, .done = done, .free = model_free};
+static int move(struct xr_target *target, int cpu, struct xr_error *err)
+{
+	struct xr_model *model = model_of(target);
+	(void)err;
+	model->cpu = target->info.cpu_used = cpu;
+	return 0;
+}
+
+static const struct xr_backend backend = {
+	.prepare = prepare, .rounds = rounds, .done = done, .move = move, .free = model_free};
 
 static void describe(struct xr_model *model)
 {
 	struct xr_target_info *info = &model->target.info;
 	const struct xr_machine *m = &model->machine;
-	int n = m->cores * m->smt;
+	const struct xr_model_type *last = &model->type[model->n_types - 1];
+	int n = last->first_cpu + last->n_cpus;
 	model->cpu_ids = malloc((size_t)n * sizeof *model->cpu_ids);
 	if (!model->cpu_ids)
 		abort();
@@ -255,6 +285,7 @@ static void describe(struct xr_model *model)
 		.os = "none",
 		.cpu_ids = model->cpu_ids,
 		.n_cpus = n,
+		.cpu_used = 0,
 		.can_pin = true,
 		.memory_bytes = m->memory_bytes,
 		.page_bytes = m->page_bytes,
@@ -266,7 +297,41 @@ static void describe(struct xr_model *model)
 		info->kinds |= 1u << XR_TEAM;
 }
 
-struct xr_target *xr_model_open_machine(const struct xr_machine *machine, uint64_t seed)
+static void add_type(struct xr_model *model, const struct xr_machine *machine)
+{
+	struct xr_model_type *type = &model->type[model->n_types++];
+	type->machine = *machine;
+	type->first_cpu = model->n_types > 1 ? type[-1].first_cpu + type[-1].n_cpus : 0;
+	type->n_cpus = machine->cores * machine->smt;
+	type->mem = xr_mem_new(&type->machine, xr_rng_next(&model->rng));
+}
+
+/* What is the machine's and not a core's. */
+static struct xr_machine seated(struct xr_machine second, const struct xr_machine *first)
+{
+	second.timer_ns = first->timer_ns;
+	second.timer_cost_ns = first->timer_cost_ns;
+	second.memory_bytes = first->memory_bytes;
+	second.page_bytes = first->page_bytes;
+	second.timeslice_ms = first->timeslice_ms;
+	second.switch_us = first->switch_us;
+	second.near_ns = first->near_ns;
+	second.far_ns = first->far_ns;
+	second.jitter = first->jitter;
+	second.interrupts_hz = first->interrupts_hz;
+	second.interrupt_us = first->interrupt_us;
+	second.drift = first->drift;
+	second.preempt_hz = first->preempt_hz;
+	second.preempt_ms = first->preempt_ms;
+	second.step = first->step;
+	second.step_ms = first->step_ms;
+	second.ramp = first->ramp;
+	second.ramp_ms = first->ramp_ms;
+	second.low = first->low;
+	return second;
+}
+
+struct xr_target *xr_model_open_hybrid(const struct xr_machine *machine, const struct xr_machine *second, uint64_t seed)
 {
 	struct xr_model *model = calloc(1, sizeof *model);
 	if (!model)
@@ -277,15 +342,32 @@ struct xr_target *xr_model_open_machine(const struct xr_machine *machine, uint64
 	model->rng.state = seed ^ UINT64_C(0x6d6f64656c);
 	xr_sim_init(&model->clock, &model->machine, seed);
 	model->sample_ns = xr_sim_sample_ns(&model->machine);
-	model->mem = xr_mem_new(&model->machine, xr_rng_next(&model->rng));
+	add_type(model, machine);
+	if (second) {
+		struct xr_machine other = seated(*second, machine);
+		add_type(model, &other);
+	}
+	xr_model_enter(model, 0);
 	describe(model);
 	return &model->target;
 }
 
+struct xr_target *xr_model_open_machine(const struct xr_machine *machine, uint64_t seed)
+{
+	return xr_model_open_hybrid(machine, NULL, seed);
+}
+
 struct xr_target *xr_model_open(const char *path, uint64_t seed, struct xr_error *err)
 {
-	struct xr_machine machine;
+	struct xr_machine machine, second;
+	char beside[4096];
 	if (xr_machine_read(&machine, path, err))
 		return NULL;
-	return xr_model_open_machine(&machine, seed);
+	if (!machine.second[0])
+		return xr_model_open_machine(&machine, seed);
+	const char *slash = strrchr(path, '/');
+	snprintf(beside, sizeof beside, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, machine.second);
+	if (xr_machine_read(&second, beside, err))
+		return NULL;
+	return xr_model_open_hybrid(&machine, &second, seed);
 }

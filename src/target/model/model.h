@@ -13,27 +13,39 @@ struct xr_model;
 /* A specification made ready. */
 struct xr_job {
 	const struct xr_spec *spec;
-	struct xr_sim_work one;        /* one operation, access, block … */
-	double quantum;            /* operations come in multiples of this (a body of statements) */
+	struct xr_sim_work one; /* one operation, access, block … */
+	double quantum;         /* operations come in multiples of this (a body of statements) */
 	double long_ops, short_ops;
+	int type; /* of cores it runs on */
 	/* Gives one sample its own way (scripts, clocks, slices); NULL: two lengths of `one`. */
 	void (*sample)(struct xr_model *model, struct xr_job *job, struct xr_raw_list *list);
-	void *own;                 /* of that function; malloc'ed, freed with the batch */
+	void *own; /* of that function; malloc'ed, freed with the batch */
 	void (*own_free)(void *own);
+};
+
+/* Cores of one type: CPUs from first_cpu on are a machine of their own, as far as cores and caches go. */
+enum { XR_MODEL_TYPES = 2 };
+struct xr_model_type {
+	struct xr_machine machine;
+	struct xr_mem *mem;
+	int first_cpu, n_cpus;
 };
 
 struct xr_model {
 	struct xr_target target;
-	struct xr_machine machine;
+	struct xr_model_type type[XR_MODEL_TYPES];
+	int n_types;
+	int cpu;                   /* where specifications without threads run */
+	struct xr_machine machine; /* of the type at hand, see xr_model_enter() */
 	struct xr_sim_clock clock;
-	struct xr_rng rng;         /* of everything that is not time: pages, replacement */
+	struct xr_rng rng; /* of everything that is not time: pages, replacement */
 	uint64_t seed;
-	struct xr_mem *mem;        /* caches, TLBs, pages */
-	struct xr_job *job;        /* of this batch */
+	struct xr_mem *mem; /* caches, TLBs, pages of that type */
+	struct xr_job *job; /* of this batch */
 	size_t n_jobs;
 	double sample_ns;
 	int *cpu_ids;
-	struct xr_walked *walked;  /* teams of walks seen before (team.c) */
+	struct xr_walked *walked; /* teams of walks seen before (team.c) */
 	size_t n_walked;
 };
 
@@ -45,15 +57,21 @@ void xr_model_prepare_team(struct xr_model *model, struct xr_job *job, struct xr
 void xr_model_forget_teams(struct xr_model *model);
 
 /* Helpers of theirs. */
+int xr_model_type_of(const struct xr_model *model, int cpu);
+void xr_model_enter(struct xr_model *model, int type); /* machine and mem are those of this type from now on */
 void xr_model_refuse(struct xr_model *model, struct xr_reading *out, enum xr_reading_status status, const char *format,
                      ...) __attribute__((format(printf, 4, 5)));
-double xr_model_reference(struct xr_model *model); /* ns of one reference operation, read now */
+double xr_model_reference(struct xr_model *model);             /* ns of one reference operation, read now */
 double xr_model_reference_around(double before, double after); /* of a sample between two readings of it */
 void xr_model_sample_lengths(struct xr_model *model, struct xr_job *job, struct xr_raw_list *list);
 
-uint64_t xr_model_granule(const struct xr_machine *machine); /* of coherence; 0: cores share nothing they could fight for */
+uint64_t
+xr_model_granule(const struct xr_machine *machine); /* of coherence; 0: cores share nothing they could fight for */
 
 /* A target for a machine that is already in memory (tests, random machines). */
 struct xr_target *xr_model_open_machine(const struct xr_machine *machine, uint64_t seed);
+/* The same with cores of two types; the second one's CPUs follow the first one's. The OS and the noise are the first's. */
+struct xr_target *xr_model_open_hybrid(const struct xr_machine *machine, const struct xr_machine *second,
+                                       uint64_t seed);
 
 #endif

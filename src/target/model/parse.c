@@ -96,6 +96,7 @@ static const struct key keys[] = {
 	{"threads", "smt", COUNT, M(smt), 1, 16, NULL, 0},
 	{"threads", "shared_units", WORDS, M(shared_names), 0, 0, NULL, 128},
 	{"threads", "nodes", COUNT, M(nodes), 1, XR_MACHINE_CORES, NULL, 0},
+	{"threads", "second", WORDS, M(second), 0, 0, NULL, 128},
 	{"threads", "near_ns", REAL, M(near_ns), 0.01, 1e9, NULL, 0},
 	{"threads", "far_ns", REAL, M(far_ns), 0.01, 1e9, NULL, 0},
 	{"os", "timeslice_ms", REAL, M(timeslice_ms), 0, 1e6, NULL, 0},

@@ -16,7 +16,7 @@
 enum { PLACES_MAX = 1500, CHUNK = 16, STEPS_MAX = 600000, LAPS_WARM = 2, LAPS_HOME = 4, STEPS_LEAST = 800 };
 
 struct player {
-	int cpu, core;
+	int cpu, core, type; /* core: of those of its type */
 	const struct xr_spec *work;
 	struct xr_demand demand; /* operations, or what a walk asks of the units */
 	struct xr_trip trip;     /* walks */
@@ -65,22 +65,25 @@ static int node_of(const struct xr_machine *m, int cpu)
 
 /* ---- placing ---- */
 
-static void place(const struct xr_machine *m, const struct xr_team_spec *spec, struct team *t)
+static void place(const struct xr_model *model, const struct xr_team_spec *spec, struct team *t)
 {
-	int n_cpus = m->cores * m->smt, next = 0, placed = 0;
+	int n_cpus = model->target.info.n_cpus, next = 0, placed = 0;
 	bool *taken = xr_calloc((size_t)n_cpus, sizeof *taken);
 	for (int i = 0; i < t->n; i++) {
 		t->player[i].cpu = spec->member[i].cpu;
+		t->player[i].work = spec->member[i].work;
 		if (t->player[i].cpu >= 0)
 			taken[t->player[i].cpu] = true;
 	}
 	for (int i = 0; i < t->n; i++) {
-		if (t->player[i].cpu < 0) {
+		struct player *p = &t->player[i];
+		if (p->cpu < 0) {
 			while (next < n_cpus && taken[next])
 				next++;
-			t->player[i].cpu = next < n_cpus ? next++ : placed++ % n_cpus;
+			p->cpu = next < n_cpus ? next++ : placed++ % n_cpus;
 		}
-		t->player[i].core = core_of(m, t->player[i].cpu);
+		p->type = xr_model_type_of(model, p->cpu);
+		p->core = core_of(&model->type[p->type].machine, p->cpu - model->type[p->type].first_cpu);
 	}
 	free(taken);
 }
@@ -246,7 +249,7 @@ void xr_model_forget_teams(struct xr_model *model)
 	free(model->walked);
 }
 
-static void walk(struct xr_model *model, const struct xr_spec *spec, struct team *t)
+static void walk(struct xr_model *model, const struct xr_spec *spec, int type, struct team *t)
 {
 	const struct xr_machine *m = &model->machine;
 	bool any = false;
@@ -254,7 +257,7 @@ static void walk(struct xr_model *model, const struct xr_spec *spec, struct team
 		any |= t->player[i].walks;
 	if (!any)
 		return;
-	uint64_t key = key_of(spec);
+	uint64_t key = key_of(spec) + (uint64_t)type;
 	if (!recall(model, key, t)) {
 		simulate_walks(model, t);
 		remember(model, key, t);
@@ -291,12 +294,11 @@ static void share_units(const struct xr_machine *m, struct team *t)
 	free(cycles);
 }
 
-static int find_work(struct xr_model *model, const struct xr_team_spec *spec, struct team *t, struct xr_reading *out)
+static int find_work(struct xr_model *model, struct team *t, struct xr_reading *out)
 {
 	char reason[128];
 	for (int i = 0; i < t->n; i++) {
 		struct player *p = &t->player[i];
-		p->work = spec->member[i].work;
 		p->walks = p->work && p->work->kind == XR_CHAIN;
 		if (!p->work || (!p->walks && p->work->kind != XR_OPS)) {
 			xr_model_refuse(model, out, XR_READ_FAILED, "a member of the team has no work");
@@ -342,16 +344,38 @@ static double crowded(int members, int n)
 	return more ? each + crowded(more * (each + 1), n) / (each + 1) : each;
 }
 
+/* The players on cores of one type, who share what these have; those of other types only share the OS with them. */
+static int evaluate(struct xr_model *model, const struct xr_spec *spec, struct team *t, int type,
+                    struct xr_reading *out)
+{
+	struct team part = {.opposed = t->opposed};
+	part.player = xr_calloc((size_t)t->n, sizeof *part.player);
+	for (int i = 0; i < t->n; i++)
+		if (t->player[i].type == type)
+			part.player[part.n++] = t->player[i];
+	xr_model_enter(model, type);
+	int status = part.n ? find_work(model, &part, out) : 0;
+	if (part.n && !status) {
+		walk(model, spec, type, &part);
+		share_units(&model->machine, &part);
+	}
+	for (int i = 0, k = 0; i < t->n; i++)
+		if (t->player[i].type == type)
+			t->player[i] = part.player[k++];
+	free(part.player);
+	return status;
+}
+
 static void prepare_work(struct xr_model *model, struct xr_job *job, struct xr_reading *out)
 {
 	const struct xr_machine *m = &model->machine;
 	const struct xr_team_spec *spec = &job->spec->team;
 	struct team *t = job->own;
-	if (find_work(model, spec, t, out))
-		return;
 	t->opposed = spec->kind == XR_TOGETHER;
-	walk(model, job->spec, t);
-	share_units(m, t);
+	for (int type = 0; type < model->n_types; type++)
+		if ((type == job->type || !t->opposed) && evaluate(model, job->spec, t, type, out))
+			return;
+	xr_model_enter(model, job->type);
 	if (spec->kind == XR_TOGETHER) {
 		job->one.cycles = t->player[0].cycles;
 		return;
@@ -365,8 +389,9 @@ static void prepare_work(struct xr_model *model, struct xr_job *job, struct xr_r
 		for (int j = 0; j < t->n; j++)
 			same += t->player[j].cpu == t->player[i].cpu;
 		crowd = same > crowd && spec->member[i].cpu >= 0 ? same : crowd;
+		t->player[i].cycles *= m->mhz / model->type[t->player[i].type].machine.mhz; /* by member 0's clock */
 	}
-	t->stretch = fmax(crowd, crowded(t->n, m->cores * m->smt));
+	t->stretch = fmax(crowd, crowded(t->n, model->target.info.n_cpus));
 	t->wall_ops = fmax(1, floor(window * m->mhz * 1e-3 / alone));
 	job->sample = sample_wall;
 }
@@ -385,7 +410,9 @@ static void prepare_pair(struct xr_model *model, struct xr_job *job, struct xr_r
 	const struct xr_machine *m = &model->machine;
 	const struct xr_team_spec *spec = &job->spec->team;
 	struct team *t = job->own;
-	double move = line_ns(m, t->player[0].cpu, t->player[1].cpu),
+	bool alike = t->player[0].type == t->player[1].type;
+	int first = model->type[job->type].first_cpu;
+	double move = alike ? line_ns(m, t->player[0].cpu - first, t->player[1].cpu - first) : m->near_ns,
 	       line = (double)xr_mem_line(model->mem, XR_USE_READ);
 	double granule = (double)xr_model_granule(m);
 	double lines = ceil(fmax(1, (double)spec->bytes) / line);
@@ -399,7 +426,7 @@ static void prepare_pair(struct xr_model *model, struct xr_job *job, struct xr_r
 			fmax(1, (double)spec->bytes / 64);
 		break;
 	case XR_FALSE:
-		if (t->player[0].core == t->player[1].core || (double)spec->bytes >= granule)
+		if ((alike && t->player[0].core == t->player[1].core) || (double)spec->bytes >= granule)
 			job->one.cycles = xr_core_load_cycles(m) + xr_core_reference(m);
 		else
 			job->one.ns = move;
@@ -484,7 +511,7 @@ static void sample_slices(struct xr_model *model, struct xr_job *job, struct xr_
 void xr_model_prepare_team(struct xr_model *model, struct xr_job *job, struct xr_reading *out)
 {
 	const struct xr_team_spec *spec = &job->spec->team;
-	int n_cpus = model->machine.cores * model->machine.smt;
+	int n_cpus = model->target.info.n_cpus;
 	bool pair = spec->kind != XR_TOGETHER && spec->kind != XR_WALL && spec->kind != XR_SLICES;
 	if (spec->n_members < (pair ? 2u : 1u) || spec->n_members > 4096) {
 		xr_model_refuse(model, out, XR_READ_FAILED, "%u members make no team", spec->n_members);
@@ -500,7 +527,9 @@ void xr_model_prepare_team(struct xr_model *model, struct xr_job *job, struct xr
 	t->player = xr_calloc(spec->n_members, sizeof *t->player);
 	job->own = t;
 	job->own_free = team_free;
-	place(&model->machine, spec, t);
+	place(model, spec, t);
+	job->type = t->player[0].type;
+	xr_model_enter(model, job->type);
 	if (spec->kind == XR_SLICES)
 		job->sample = sample_slices;
 	else if (pair)

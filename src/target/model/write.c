@@ -122,6 +122,8 @@ void xr_machine_write(const struct xr_machine *m, FILE *out)
 	fprintf(out,
 	        "\n[threads]\ncores = %d\nsmt = %d\nshared_units = %s\nnodes = %d\nnear_ns = %.12g\nfar_ns = %.12g\n",
 	        m->cores, m->smt, m->shared_names, m->nodes, m->near_ns, m->far_ns);
+	if (m->second[0])
+		fprintf(out, "second = %s\n", m->second);
 	fprintf(out, "\n[os]\ntimeslice_ms = %.12g\nswitch_us = %.12g\n\n[branch]\nmispredict = %.12g\n",
 	        m->timeslice_ms, m->switch_us, m->mispredict);
 	fprintf(out, "\n[counters]\navailable = %s\n", yes(m->counters));
