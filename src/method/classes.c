@@ -14,7 +14,7 @@ enum {
 	ROUNDS = 24,
 	CLASS_MAX = 256, /* more, and it is no class */
 	VOTES = 5,
-	STARTS = 3,
+	STARTS = 6,
 	ATTEMPTS = 12,
 };
 
@@ -316,6 +316,10 @@ static int thin_to_the_end(const struct xr_laps *laps, struct core *c, bool *fou
 	uint32_t *before = xr_arena_array(xr_run_arena(laps->run), uint32_t, c->n);
 	size_t size = c->n / BLOCKS + 1, n_before = 0;
 
+	if (ask_one(laps, c->item, c->n, ORDERS_LAST, found) != 0)
+		return -1;
+	if (!*found)
+		return 0;
 	*found = false;
 	for (int round = 0; round < ROUNDS && (!laps->left || *laps->left > 0); round++) {
 		uint32_t *now = xr_arena_copy(xr_run_arena(laps->run), c->item, c->n * sizeof *now);
@@ -403,11 +407,25 @@ static int confirm(const struct xr_laps *laps, const struct core *c, const char 
 	return 0;
 }
 
+/* Is this after all one of the policies under which sets that are too full miss little? Then there are too many pages left. */
+static int misses_little(const struct xr_laps *laps, const struct core *c, bool *little)
+{
+	struct xr_lap lap = lap_of(c->item, c->n);
+
+	*little = false;
+	if (!(laps->least > 0))
+		return 0;
+	if (xr_laps_ask(laps, &lap, 1) != 0)
+		return -1;
+	*little = lap.misses < 0.3 * (double)c->n;
+	return 0;
+}
+
 int xr_class_find(struct xr_laps *laps, const struct xr_first *first, const uint32_t *order, size_t n, bool plain,
                   struct xr_class *class)
 {
 	struct core c = {NULL, 0};
-	bool found = false;
+	bool found = false, few = false;
 	size_t start;
 	double misses;
 
@@ -421,10 +439,17 @@ int xr_class_find(struct xr_laps *laps, const struct xr_first *first, const uint
 	if (plain)
 		laps->least = fmin(misses / 6, 2.5);
 	c.item = xr_arena_array(xr_run_arena(laps->run), uint32_t, n + laps->flush.n);
-	/* Under some policies sets that are nearly full look like too full ones: then more pages are needed. */
-	for (int attempt = 0; attempt < STARTS && !found && start <= n; attempt++, start += start / 4 + 1) {
+	/* Noise, and nearly full sets under some policies, may look like too full ones: then more pages are needed. */
+	for (int attempt = 0; attempt < STARTS && !found && start <= n; attempt++, start += start / 3 + 1) {
 		c.n = start;
 		memcpy(c.item, order, c.n * sizeof *c.item);
+		if (thin_to_the_end(laps, &c, &found) != 0)
+			return -1;
+	}
+	if (found && misses_little(laps, &c, &few) != 0)
+		return -1;
+	if (found && few) {
+		laps->least = 0;
 		if (thin_to_the_end(laps, &c, &found) != 0)
 			return -1;
 	}

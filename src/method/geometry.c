@@ -8,8 +8,11 @@
 
 enum {
 	WANTED = 2, /* classes that agree */
+	FEW = 40,   /* pages */
+	DRAWS_MOST = 4,
+	STEEP = 4, /* ways: from so many on, misses come suddenly */
 };
-static const double visits_most = 2.5e5;
+static const double visits_most = 3e5;
 
 static uint32_t *random_order(struct xr_run *run, size_t n)
 {
@@ -57,20 +60,28 @@ static int ask_colours(const struct xr_laps *laps, const struct xr_first *first,
 	uint64_t step = laps->inside ? 0 : laps->page;
 	size_t pages = (size_t)(laps->buffer.bytes / laps->page) - padded;
 	uint32_t *order = random_order(laps->run, pages);
-	double size = step ? 3 * (double)(first->ways * laps->item / laps->page) : 4;
+	double size = step ? 3 * (double)(first->ways * laps->item / laps->page) : 4, before = 0;
+	size_t begin = g->n_points, ways = g->said[g->n_said - 1].ways;
+	bool flat = false;
 
 	for (; size < (double)pages && g->n_points < XR_POINTS; size *= 1.5) {
 		struct xr_lap lap = {.item = order, .n = (size_t)size, .step = step};
+		/* Padded laps are dear, and pads compete too. */
+		double enough = size * 1.5 < (double)laps->most ? 0.7 : ways < STEEP ? 0.2 : 0.45, share;
 
 		if (xr_laps_ask(laps, &lap, 1) != 0)
 			return -1;
+		share = fmin(1, fmax(0, lap.misses / (double)lap.n));
+		flat = share > 0.1 && share < 1.45 * before;
+		before = share;
 		g->pages[g->n_points] = (double)lap.n;
-		g->share[g->n_points] = fmin(1, fmax(0, lap.misses / (double)lap.n));
-		g->n_points++;
-		/* Padded laps are dear, and pads compete too. */
-		if (g->share[g->n_points - 1] > (size * 1.5 > (double)laps->most ? 0.2 : 0.7))
+		g->share[g->n_points++] = share;
+		if (share > enough || (ways >= STEEP && flat))
 			break;
 	}
+	/* Where the next level answers sooner than was thought, misses cost less than was thought: all of them are misses. */
+	for (size_t i = begin; ways >= STEEP && flat && before < 0.7 && i < g->n_points; i++)
+		g->share[i] = fmin(1, g->share[i] * 0.9 / before);
 	return 0;
 }
 
@@ -111,7 +122,14 @@ static int ask_class(const struct xr_laps *level, const struct xr_first *first, 
 	g->n_said++;
 	if (xr_flush_renew(&laps, first, &c, order + used, n - used) != 0 || ask_distances(&laps, &c, said) != 0)
 		return -1;
-	return g->n_points < XR_POINTS / 2 ? ask_colours(&laps, first, padded, g) : 0;
+	/* Of few pages, chance decides a lot: then often. */
+	for (int again = 0; again < DRAWS_MOST && g->n_points < XR_POINTS / 2; again++) {
+		if (ask_colours(&laps, first, padded, g) != 0)
+			return -1;
+		if (g->n_points == 0 || g->pages[g->n_points - 1] > FEW)
+			break;
+	}
+	return 0;
 }
 
 int xr_geometry_find(const struct xr_laps *level, const struct xr_first *first, struct xr_geometry *g)
@@ -119,7 +137,7 @@ int xr_geometry_find(const struct xr_laps *level, const struct xr_first *first, 
 	memset(g, 0, sizeof *g);
 	g->left = visits_most;
 	for (size_t t = 0; t < XR_CLASSES_TRIED && g->agree < WANTED && g->left > 0; t++) {
-		if (ask_class(level, first, t % 3 != 2, g) != 0)
+		if (ask_class(level, first, t % 2 == 0, g) != 0)
 			return -1;
 		count_votes(g);
 		xr_run_progress(level->run, 0.4 + 0.1 * (double)t, "classes of pages");

@@ -19,9 +19,10 @@ enum {
 
 static const double coarse = 1.5, fine = 1.2;
 static const double differs = 1.25, closest = 1.2; /* steps to look between: in cycles, in pages */
+static const double reach = 1.3;                   /* in pages, a level reaches at least so far */
 static const double gap_least = 1.5;               /* sizes of walks that differ lie no further apart */
 static const double steep = 1.2;                   /* they differ by this factor */
-static const double grows = 1.12;                  /* as long as a walk of twice the size does, there is more to come */
+static const double grows = 1.25;                  /* as long as a walk of twice the size does, there is more to come */
 static const double flat_least = 0.03, flat_most = 0.11; /* steps of one level differ by at most this */
 static const double apart = 1.14;                        /* levels differ by at least this factor */
 static const double apart_far = 1.5;                     /* those that only a walk has seen */
@@ -242,6 +243,7 @@ int xr_staircase_near(const struct xr_evict *evict, double hit, struct xr_stairc
 struct step {
 	double cycles;
 	int weight;
+	double span; /* of pages, the last step's over the first's */
 	bool far;    /* from a walk over all lines, whose steps are rounded */
 	bool last;   /* the staircase ends on it */
 	size_t from; /* number of its staircase */
@@ -254,7 +256,7 @@ static int by_cycles(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* How much neighbours on one level may differ: twice as much as neighbours do that are about the same. */
+/* How much neighbours on one level may differ: a few times as much as neighbours that are about the same do on average. */
 static double flat_of(const struct xr_staircase *stairs, size_t n)
 {
 	double sum = 0, count = 0;
@@ -268,7 +270,7 @@ static double flat_of(const struct xr_staircase *stairs, size_t n)
 				count++;
 			}
 		}
-	return fmin(flat_most, flat_least + (count > 0 ? 2 * sum / count : 0));
+	return fmin(flat_most, flat_least + (count > 0 ? 4 * sum / count : 0));
 }
 
 /* The flat stretches of one staircase: neighbours that agree. */
@@ -286,6 +288,7 @@ static size_t flat_steps(const struct xr_staircase *s, size_t from, double flat,
 			step[k].cycles = xr_median(&s->cycles[i], end - i);
 			step[k].far = s->far;
 			step[k].last = end == s->n;
+			step[k].span = s->pages[end - 1] / s->pages[i];
 			step[k].from = from;
 			step[k++].weight = (int)(end - i);
 		}
@@ -339,7 +342,7 @@ static bool is_shared(const struct step *step, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		more = more || step[i].from != step[0].from;
-		solid = solid || step[i].weight >= LONG || (step[i].last && !step[i].far);
+		solid = solid || (step[i].weight >= LONG && step[i].span >= reach) || (step[i].last && !step[i].far);
 	}
 	return more && solid;
 }

@@ -36,7 +36,7 @@ enum {
 	STRANGERS_MORE = 3,
 	SEEN_WELL = 10, /* steps: then it is a level */
 };
-static const uint64_t dense_wanted = UINT64_C(64) << 20, most_wanted = UINT64_C(512) << 20;
+static const uint64_t dense_wanted = UINT64_C(64) << 20, most_wanted = UINT64_C(256) << 20;
 static const double coarse_ns = 100;
 
 struct outer {

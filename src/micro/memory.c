@@ -5,7 +5,8 @@
  *
  * Algorithm: walk over every second line of 16 times the largest cache, at least 64 MiB, and of half that; what translation
  * costs is known from the TLBs and taken off. The share of steps that some cache still answers falls as the walk grows;
- * so what the second half of the bytes has added is added once more, as far as the cache found can explain it.
+ * so what the second half of the bytes has added, if it is more than noise, is added once more, as far as the cache found
+ * can explain it.
  *
  * When it fails: less memory than caches; a neighbour that keeps memory busy all the time.
  */
@@ -16,6 +17,7 @@
 #include <math.h>
 
 enum { BUFFER = 23, LINE_LEAST = 8 };
+static const double same = 0.03;
 static const double least_bytes = 64 << 20, most_bytes = 512 << 20;
 
 static double largest_cache(const struct xr_run *run, double *latency)
@@ -75,6 +77,10 @@ static int run(struct xr_run *run)
 		return 0;
 	}
 	grown = fmin(fmax(full - half, 0), largest / bytes * fmax(full - latency, 0));
+	if (fabs(full - half) < same * full) { /* nothing but noise, and noise only adds */
+		full = fmin(full, half);
+		grown = 0;
+	}
 	put(run, full + grown, cycle_ns, fabs(full - half) / full, largest / bytes);
 	return 0;
 }

@@ -1,5 +1,7 @@
 /* Patterns of addresses and levels from staircases: what the engines of the data side rest on. */
 #include "method/compact.h"
+#include "method/colours.h"
+#include "method/geometry.h"
 #include "method/levels.h"
 #include "method/places.h"
 #include "method/translate.h"
@@ -226,6 +228,73 @@ static void flat_memory_is_one_level(void **state)
 	assert_int_equal(xr_levels_from(s, 2, 2, level), 1);
 }
 
+/* What c classes of w ways miss, drawn page by page: all of a class that overflows. */
+static double missed(struct xr_rng *rng, unsigned classes, unsigned ways, unsigned pages)
+{
+	unsigned in[64] = {0}, sum = 0;
+
+	for (unsigned i = 0; i < pages; i++)
+		in[xr_rng_below(rng, classes)]++;
+	for (unsigned i = 0; i < classes; i++)
+		sum += in[i] > ways ? in[i] : 0;
+	return (double)sum / pages;
+}
+
+static void classes_of_pages_are_counted_by_their_misses(void **state)
+{
+	struct xr_rng rng = {5};
+	int right = 0, all = 0;
+
+	(void)state;
+	for (unsigned classes = 8; classes <= 64; classes *= 2)
+		for (unsigned ways = 2; ways <= 24; ways += 11)
+			for (int draw = 0; draw < 20; draw++) {
+				double pages[24], share[24], misfit, rival, found;
+				size_t n = 0;
+
+				for (double size = ways; size < 3.0 * classes * ways && n < 24; size *= 1.5) {
+					pages[n] = (double)(unsigned)size;
+					share[n++] = missed(&rng, classes, ways, (unsigned)size);
+				}
+				found = xr_colours_fit(pages, share, n, ways, &misfit, &rival);
+				assert_true(found >= classes / 2.0 && found <= classes * 2.0 && misfit < rival);
+				right += found == classes;
+				all++;
+			}
+	assert_true(right * 10 >= all * 9);
+}
+
+static void fewer_misses_than_pages_too_many_are_impossible(void **state)
+{
+	static const double pages[] = {4, 6}, share[] = {0, 0.9};
+	double misfit, rival;
+
+	(void)state;
+	assert_true(xr_colours_fit(pages, share, 2, 2, &misfit, &rival) >= 2);
+}
+
+static void lines_and_ways_are_read_off_distances(void **state)
+{
+	struct xr_geometry g = {.n_said = 2, .ways = 8, .agree = 2};
+	double line, way, share;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		g.said[i].ways = 8;
+		g.said[i].has_meets = true;
+		g.said[i].meets[0] = g.said[i].meets[1] = g.said[i].meets[2] = true;
+	}
+	xr_geometry_sum(&g, 4096, &line, &way, &share);
+	assert_true(line == 64 && way == 4096 && share == 1);
+	for (int i = 0; i < 2; i++)
+		g.said[i].meets[8] = true; /* 2048 apart */
+	xr_geometry_sum(&g, 4096, &line, &way, &share);
+	assert_true(line == 64 && way == 2048);
+	g.said[1].meets[0] = false; /* a line with a gap is none: that class says nothing */
+	xr_geometry_sum(&g, 4096, &line, &way, &share);
+	assert_true(line == 64 && share == 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +310,9 @@ int main(void)
 		cmocka_unit_test(levels_are_the_steps_that_staircases_agree_on),
 		cmocka_unit_test(a_page_between_levels_is_no_level),
 		cmocka_unit_test(flat_memory_is_one_level),
+		cmocka_unit_test(classes_of_pages_are_counted_by_their_misses),
+		cmocka_unit_test(fewer_misses_than_pages_too_many_are_impossible),
+		cmocka_unit_test(lines_and_ways_are_read_off_distances),
 	};
 
 	return cmocka_run_group_tests_name("data side", tests, NULL, NULL);
