@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Steps of 64 bytes over most of the largest footprint that is as fast as a tiny one: fits once, not twice, since the
- * sizes tried are a factor of 1.5 apart. The sweep goes a size further: it fills the cache whatever the policy. The cache
+ * sizes tried are a factor of 1.5 apart. The sweep goes over twice the next size: it fills the cache whatever the policy. The cache
  * facts are not needed for that. */
 static int make_walk(struct xr_run *run, struct xr_witnesses *w, bool *have)
 {
@@ -32,7 +32,7 @@ static int make_walk(struct xr_run *run, struct xr_witnesses *w, bool *have)
 	w->spec[w->n_streams] = xr_spec_walkabout(xr_run_arena(run), XR_WITNESS_BUFFER,
 	                                          (uint64_t)kib[fits] * 870 / 64 * 64, 64, XR_READ, XR_ANY);
 	/* not waiting for each other: of two dependent walks the one that hits would starve the other one */
-	w->sweep = xr_spec_walkabout(xr_run_arena(run), XR_WITNESS_BUFFER, (uint64_t)kib[fits + 1] << 10, 64, XR_TOUCH,
+	w->sweep = xr_spec_walkabout(xr_run_arena(run), XR_WITNESS_BUFFER, (uint64_t)kib[fits + 1] << 11, 64, XR_TOUCH,
 	                             XR_ANY);
 	return 0;
 }

@@ -78,7 +78,8 @@ static int watch_turns(struct xr_run *run, struct xr_reading r[static 2], double
 		if (xr_run_time_with(run, &once, spec, 2, r))
 			return -1;
 		int wanted = xr_run_quick(run) ? RUNS_MIN : RUNS_WANTED;
-		if (r[0].status != XR_READ_OK || r[0].samples >= wanted || !(*window_ns < window_last_ns))
+		bool enough = r[0].status == XR_READ_OK && r[0].samples >= wanted; /* no turn at all gives no reading */
+		if (enough || r[0].status == XR_READ_UNSUPPORTED || !(*window_ns < window_last_ns))
 			return 0;
 	}
 }
