@@ -12,7 +12,7 @@ enum {
 	DRAWS_MOST = 4,
 	STEEP = 4, /* ways: from so many on, misses come suddenly */
 };
-static const double visits_most = 3e5;
+static const double visits_most = 4e5;
 
 static uint32_t *random_order(struct xr_run *run, size_t n)
 {

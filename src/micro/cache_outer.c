@@ -162,23 +162,22 @@ static int find_levels(struct outer *o)
 	return 0;
 }
 
-/* The latency of a level that staircases have found, again, by walks long enough to be exact: one line of each of so many
- * pages that the nearer level is full and this one is not, against a twin that costs the TLB the same. */
-static int refine_latency(struct outer *o, size_t level)
+/* The latency of the second level, which staircases have found, again where these are noisy, by walks long enough to be
+ * exact: one line of each of so many pages that the first level is full and this one is not, against a twin that costs the
+ * TLB the same and stays in the first level. (Of a farther level, too many pages for that.) */
+static int refine_latency(struct outer *o)
 {
-	enum { WALKS = 9 };
+	enum { WALKS = 9, TWIN_SHARE = 4 /* of the first level, at most, is taken by a twin */, level = 1 };
 	struct xr_arena *arena = xr_run_arena(o->run);
-	double fill = level > 1 ? o->level[level - 1].items : (double)o->strangers, room = o->level[level].items,
-	       value[WALKS];
+	double fill = (double)o->strangers, room = o->level[level].items, value[WALKS];
 	size_t n = (size_t)(room > 4 * fill ? sqrt(fill * room) : 2 * fill);
 	struct xr_spec spec[2 * WALKS];
 	struct xr_reading reading[2 * WALKS];
 	struct xr_effort effort = {.samples = 9, .samples_max = 18};
 
-	if (fill <= 0 || n < 2 || n >= o->n_items || o->noise < 0.01 * o->level[level].latency)
+	if (o->n_levels < 3 || n < 2 || n > o->first.ways * o->first.way / o->line / TWIN_SHARE || n >= o->n_items ||
+	    o->noise < 0.01 * o->level[level].latency)
 		return 0;
-	if (level > 1 && (double)n < 2 * fill)
-		n = (size_t)(2 * fill);
 	for (size_t i = 0; i < WALKS; i++) {
 		struct xr_places set = xr_places_new(arena, n), twin;
 
@@ -465,9 +464,8 @@ static int run(struct xr_run *run)
 	}
 	if (find_levels(&o) != 0)
 		return -1;
-	for (size_t l = 1; l + 1 < o.n_levels; l++)
-		if (refine_latency(&o, l) != 0)
-			return -1;
+	if (refine_latency(&o) != 0)
+		return -1;
 	put_levels(&o);
 	for (size_t l = 1; l + 1 < o.n_levels; l++)
 		if (find_level(&o, l) != 0)
