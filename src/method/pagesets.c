@@ -282,7 +282,7 @@ int xr_pages_penalty(const struct xr_page_family *f, size_t n, double of_others,
 
 /* One page too many pushes out all pages of its set where the oldest goes, about half of them where any not used lately
  * goes; where all fit, somebody else's pages push out a few. So the line is drawn between a few and half. */
-static const double pushed_out = 0.35;
+static const double pushed_out = 0.375;
 
 /* Where a curve that rises from 0 to 1 passes that line: the first point above. */
 static size_t passes_line(const double *share, size_t k)

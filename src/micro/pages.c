@@ -1,6 +1,6 @@
 /* Parameter: whether huge pages bring anything here; whether pages change size while they are used.
  *
- * Idea (ALGORITHMS §21; AMP, paper 004 §3.10): pages that the TLB cannot hold cost translation; if the OS backs the same
+ * Idea (AMP, paper 004 §3.10): pages that the TLB cannot hold cost translation; if the OS backs the same
  * buffer by huge pages, and whoever is below the OS does so too, they cost none. Asking the OS does not tell: in a
  * virtual machine the host may have split them. An OS that promotes hot ranges to huge pages shows as a walk that
  * becomes quicker while it goes on.
@@ -65,12 +65,12 @@ static int find_resizing(struct pages *p, double small)
 		xr_run_progress(p->run, 0.3 + 0.7 * (double)i / ROUNDS, "pages that grow");
 	}
 	xr_series_put(d, "memory.page_resizing", "look", "", x, "cost of translation per access", "cycles", y, ROUNDS);
-	early = xr_max(y, 3);
+	early = xr_median(y, 3);
 	late = xr_median(y + ROUNDS - 9, 9);
 	if (early < gone * small)
 		xr_fact_note(xr_fact_bool(d, "memory.page_resizing", false, 0.8, "cost of translation over time"),
 		             "pages are large from the start");
-	else if (late < gone * early)
+	else if (late < gone * fmin(early, small))
 		xr_fact_bool(d, "memory.page_resizing", true, 0.95, "cost of translation over time");
 	else
 		xr_fact_note(xr_fact_bool(d, "memory.page_resizing", false, 0.8, "cost of translation over time"),

@@ -50,7 +50,7 @@ enum {
 
 /* Of what missing the second level costs more than missing the first: a set of pages in which less is seen fits. One page
  * too many need not push out all others, and somebody else may have an entry of the set. */
-static const double of_rise = 0.35;
+static const double of_rise = 0.375;
 
 struct tlb {
 	struct xr_run *run;
