@@ -278,6 +278,19 @@ static bool rises_after(const struct curve *curve, unsigned ways, double penalty
 	return below < 0.05 * penalty && above > 0.1 * penalty && above - below > 4 * noise;
 }
 
+/* Where the next level's sets overflow soon after, at a far higher price, the whole curve is theirs. But up to the ways
+ * nothing may take noticeably longer: the last number before something does, or what the fit says. */
+static unsigned last_before_rise(const struct curve *curve, unsigned ways)
+{
+	const struct pairs *p = &curve->pairs;
+	for (size_t i = 1; i < p->n && p->count[i] <= ways; i++) {
+		double base = xr_walks_low(&p->walks, 2 * i + 1);
+		if (p->excess[i] > sure_step * base && p->excess[i - 1] < least_step * base)
+			return p->count[i - 1];
+	}
+	return ways;
+}
+
 /* Ways from the curves at strides of one way and two. */
 static int find_ways(const struct xr_sets *probe, struct curves *curves, double rough, uint64_t way, bool again,
                      struct xr_overflow_fit fit[2], bool *calm)
@@ -293,6 +306,7 @@ static int find_ways(const struct xr_sets *probe, struct curves *curves, double 
 		*calm &= xr_walks_calm(&curve->pairs.walks);
 		fit[k] = xr_overflow_fit(curves->memo, curve->pairs.count, curve->pairs.excess, undisturbed(curve), lo,
 		                         hi);
+		fit[k].ways = last_before_rise(curve, fit[k].ways);
 		if (k == 1 && fit[0].misfit < good_misfit && rises_after(curve, fit[0].ways, fit[0].penalty))
 			fit[1].ways = fit[0].ways;
 		keep_curve(probe, curve, names[k]);
@@ -399,8 +413,11 @@ static int attempt(const struct xr_sets *probe, struct hunt *hunt, struct xr_set
 	long early = first_overflow(rows, false), bold = first_overflow(rows, true);
 	if (early >= 0 && find_from(probe, hunt, early, found) != 0)
 		return -1;
-	if (bold >= 0 && bold != early && found->confidence < 0.95 && find_from(probe, hunt, bold, found) != 0)
+	struct xr_sets_found other = *found;
+	if (bold >= 0 && bold != early && found->confidence < 0.95 && find_from(probe, hunt, bold, &other) != 0)
 		return -1;
+	if (other.confidence >= found->confidence)
+		*found = other;
 	return 0;
 }
 
