@@ -141,8 +141,8 @@ static void claim_frequency(struct xr_description *d, hwloc_topology_t topology)
 		claim(d, "cpu.frequency", json_real(best_mhz * 1e6));
 }
 
-/* The tick is the step of the clock that it advances. A thread's slice is looked at when the tick comes, so it lasts one
- * tick at least; the OS tells it in whole ticks, and those shorter than one as none. */
+/* The tick is the step of the clock that it advances. A thread's slice is looked at when the tick comes, so it lasts
+ * one tick at least; the OS tells it in whole ticks, and those shorter than one as none. */
 static void claim_scheduler(struct xr_description *d)
 {
 	struct timespec tick = {0, 0}, slice = {0, 0};

@@ -11,7 +11,7 @@ enum { BATCH = 48, BIG_BATCH = 8, PROBES = 6, PROBES_EACH = 2 };
 static const uint64_t big_bytes = 1u << 20; /* takes milliseconds to hand over */
 static const double odd = 1.5;              /* a pair this much off the median is read once more */
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 int xr_pairs_read(const struct xr_pairs *p, struct xr_pair *pair, int n, uint64_t bytes)
 {
@@ -60,7 +60,7 @@ int xr_pairs_read_well(const struct xr_pairs *p, struct xr_pair *pair, int n, ui
 	return 0;
 }
 
-/* ---- near and far ------------------------------------------------------------------------------------------------- */
+/* ---- near and far ------------------------------------------------------------------------------------------------ */
 
 static int by_ns(const void *a, const void *b)
 {
@@ -128,7 +128,8 @@ static int classes_by_lines(const struct xr_pairs *p, const int *cpu, int n, int
 	return 0;
 }
 
-/* A few CPUs of each class, spread over it, hand blocks over for all of it. *known: false when two of a class disagree. */
+/* A few CPUs of each class, spread over it, hand blocks over for all of it. *known: false when two of a class
+ * disagree. */
 static int find_far_by_probes(const struct xr_pairs *p, const int *cpu, int n, uint64_t bytes, double *limit, bool *far,
                               bool *known)
 {

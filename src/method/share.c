@@ -149,7 +149,7 @@ static int busy_capacity(struct xr_share *s, int sharers)
 	return 0;
 }
 
-/* ---- a level ------------------------------------------------------------------------------------------------------ */
+/* ---- a level ----------------------------------------------------------------------------------------------------- */
 
 static struct xr_spec walk_over(struct xr_share *s, double bytes, enum xr_access access)
 {

@@ -1,16 +1,16 @@
 /* Which cores share a cache, and what each gets of it when all are busy.
  *
- * A walk over 60 % of a cache loses lines to somebody who sweeps through 90 % of the same cache, and none to somebody with
- * a cache of his own. The victim's accesses depend on each other; the attacker's do not, so that it is the faster one
- * even while it misses: of two dependent walks the one that hits starves the other one out and sees nothing. What the
- * victim loses is told by its time between two others: of a walk so small that it loses nothing, and of one so large that
- * all of it is beyond the level, under the same attack. For what lies beyond is slower too when many use it, and a walk
- * that misses now and then would be slowed down by that alone.
+ * A walk over 60 % of a cache loses lines to somebody who sweeps through 90 % of the same cache, and none to somebody
+ * with a cache of his own. The victim's accesses depend on each other; the attacker's do not, so that it is the faster
+ * one even while it misses: of two dependent walks the one that hits starves the other one out and sees nothing. What
+ * the victim loses is told by its time between two others: of a walk so small that it loses nothing, and of one so
+ * large that all of it is beyond the level, under the same attack. For what lies beyond is slower too when many use it,
+ * and a walk that misses now and then would be slowed down by that alone.
  *
- * One CPU speaks for each core. All other cores attack at once: not slowed means that the cache is private. Otherwise the
- * cores are put in order of their distance (comm.latency where known, else by number), and the farthest one that still
- * hurts is bisected, since sharing follows distance; then a group beyond it must not hurt. Logarithmic in the number of
- * cores, and at most a handful of buffers as large as the cache.
+ * One CPU speaks for each core. All other cores attack at once: not slowed means that the cache is private. Otherwise
+ * the cores are put in order of their distance (comm.latency where known, else by number), and the farthest one that
+ * still hurts is bisected, since sharing follows distance; then a group beyond it must not hurt. Logarithmic in the
+ * number of cores, and at most a handful of buffers as large as the cache.
  */
 #ifndef XR_METHOD_SHARE_H
 #define XR_METHOD_SHARE_H

@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* Steps of 64 bytes over most of the largest footprint that is as fast as a tiny one: fits once, not twice, since the
- * sizes tried are a factor of 1.5 apart. The sweep goes over twice the next size: it fills the cache whatever the policy. The cache
- * facts are not needed for that. */
+ * sizes tried are a factor of 1.5 apart. The sweep goes over twice the next size: it fills the cache whatever the
+ * policy, and also one that looked smaller than it is. The cache facts are not needed for that. */
 static int make_walk(struct xr_run *run, struct xr_witnesses *w, bool *have)
 {
 	static const int kib[] = {2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512};

@@ -8,14 +8,14 @@
  * line the distance of the cores. The groups found with large blocks are refined with smaller ones.
  *
  * Algorithm: start with one group of all CPUs. For each block size, from beyond the last cache down to below the first,
- * and last for a single line, each group is split: its first CPU is the pivot, the others exchange blocks with it; where
- * the times have a gap of 15 % the near ones stay with the pivot and the far ones start again with a pivot of their own.
- * A split is read twice. Handing over large blocks takes long, and single lines do not: CPUs to which lines take about
- * the same time from the pivot are a class, and a few of each class exchange blocks for all of it (everybody does when
- * these few disagree). Up to MATRIX_MAX CPUs all pairs are read for the matrices, lines first, and the split by single
- * lines is made from that matrix, where groups must be near-cliques; beyond, matrices are given between the leaves of
- * the tree. NUMA nodes are the groups of cores for blocks beyond all caches, if single lines say so too. Every pair gets
- * fresh memory, first touched by the producer, so its home is the producer's node.
+ * and last for a single line, each group is split: its first CPU is the pivot, the others exchange blocks with it;
+ * where the times have a gap of 15 % the near ones stay with the pivot and the far ones start again with a pivot of
+ * their own. A split is read twice. Handing over large blocks takes long, and single lines do not: CPUs to which lines
+ * take about the same time from the pivot are a class, and a few of each class exchange blocks for all of it (everybody
+ * does when these few disagree). Up to MATRIX_MAX CPUs all pairs are read for the matrices, lines first, and the split
+ * by single lines is made from that matrix, where groups must be near-cliques; beyond, matrices are given between the
+ * leaves of the tree. NUMA nodes are the groups of cores for blocks beyond all caches, if single lines say so too.
+ * Every pair gets fresh memory, first touched by the producer, so its home is the producer's node.
  *
  * When it fails: pinning forbidden or one CPU: says so. Pairs with a CPU that somebody else uses are slow; they are
  * read again, and a CPU that stays odd alone is not called a group. Where all pairs are alike nothing can be told

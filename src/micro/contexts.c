@@ -1,7 +1,7 @@
 /* Execution contexts: how many threads compute at full speed at the same time.
  *
- * Parameter: threads.contexts.int, .fp, .mem: the most threads that keep integer units, or floating-point units, busy, or
- * walk memory in the first-level cache, without one of them being delayed.
+ * Parameter: threads.contexts.int, .fp, .mem: the most threads that keep integer units, or floating-point units, busy,
+ * or walk memory in the first-level cache, without one of them being delayed.
  *
  * Idea (BlackjackBench, paper 001 §3.3): with N contexts, M <= N threads of equal fixed work end together when one
  * would have ended alone; with M > N the last one ends later. Threads are not pinned: where they go is the business of
@@ -19,8 +19,8 @@
  * When it fails: other programs, a hypervisor or a quota take time away, which looks like fewer contexts. A lone
  * thread's wall clock against what its work costs undisturbed tells how much: then the pinned witness alone is
  * believed, less surely. Where nobody took time and the two still contradict, or where threads cannot be pinned and
- * others were busy, the fact is unreliable and says so. A quota limits what a program gets whatever the contexts are: in
- * doubt.
+ * others were busy, the fact is unreliable and says so. A quota limits what a program gets whatever the contexts are:
+ * in doubt.
  */
 #include "method/teams.h"
 #include "micro/micro.h"

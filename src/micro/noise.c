@@ -10,9 +10,9 @@
  * each stop. The reference cycle beside every sample shows the clock's wander; two modes in the throughput of a lone
  * thread show a sibling that comes and goes.
  *
- * Algorithm: as the idea says; no search. It runs first, so that the others can say how far to be trusted, and once more
- * at the end. Only then are there siblings to ask again: a few pairs that were found to be one core, and a few that were
- * not, with the streams that threads asked.
+ * Algorithm: as the idea says; no search. It runs first, so that the others can say how far to be trusted, and once
+ * more at the end. Only then are there siblings to ask again: a few pairs that were found to be one core, and a few
+ * that were not, with the streams that threads asked.
  *
  * When it fails: a disturbance that comes only during other measurements is not seen here; each reading carries its own
  * spread for that.

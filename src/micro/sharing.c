@@ -1,7 +1,7 @@
 /* Which cores share the first-level data cache.
  *
- * Parameter: cache.l1d.shared_by (cores that use one first-level cache together), cache.l1d.busy_capacity (bytes per core
- * that still come at its own speed when all of them walk through it).
+ * Parameter: cache.l1d.shared_by (cores that use one first-level cache together), cache.l1d.busy_capacity (bytes per
+ * core that still come at its own speed when all of them walk through it).
  *
  * Idea: a walk through most of a cache is slowed down by somebody else's sweep through the same cache (X-Ray, the first
  * paper, finds threads of one core that way; here the threads are on different cores).

@@ -1,7 +1,8 @@
 /* Which cores share the caches beyond the first, and what each gets of them when all are busy.
  *
  * Parameter: cache.l2.shared_by, cache.l3.shared_by (cores that use one cache of that level together),
- * cache.l2.busy_capacity, cache.l3.busy_capacity (bytes per core that still come at the level's own speed when all of them walk through it).
+ * cache.l2.busy_capacity, cache.l3.busy_capacity (bytes per core that still come at the level's own speed when all of
+ * them walk through it).
  *
  * Idea: as for the first level: a walk through most of a cache is slowed down by somebody else's sweep through it.
  *

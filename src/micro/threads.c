@@ -68,8 +68,8 @@ static double slowdown(const struct effect *e, int witness)
 }
 
 /* By the witnesses that were asked. Streams that do not suffer are enough for a no; a yes takes the walk as well, or on
- * a machine without caches a second stream. How much a walk suffers depends on the cache's policy: where several streams
- * suffer, it is enough that it suffers at all. */
+ * a machine without caches a second stream. How much a walk suffers depends on the cache's policy: where several
+ * streams suffer, it is enough that it suffers at all. */
 static enum xr_verdict judge(const struct threads *t, const struct effect *e, unsigned witnesses)
 {
 	double units = 0, walk = t->w.n_streams < t->w.n ? slowdown(e, t->w.n_streams) : 0;

@@ -116,8 +116,8 @@ static void warm_up(const struct xr_machine *m, struct xr_mem *mem, struct team 
 				xr_trip_run(&t->player[i].trip, mem, m, t->player[i].core, CHUNK, NULL);
 }
 
-/* All walks at once, each at its own pace. The first time round is for finding the pace; then some steps are enough, for
- * the order is random. */
+/* All walks at once, each at its own pace. The first time round is for finding the pace; then some steps are enough,
+ * for the order is random. */
 static void walk_together(const struct xr_machine *m, struct xr_mem *mem, struct team *t)
 {
 	size_t most = 0;
