@@ -401,7 +401,10 @@ size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, s
 		         (end == n_steps || step[end].cycles > alone * next.latency))
 			level[k++] = next;
 	}
-	/* The end of a walk that never stays the same for long is memory, too. */
+	/* What is quicker than a level that pages were pushed into was none; the end of a walk that never stays the same for
+	 * long is memory, too. */
+	if (memory.latency <= level[k - 1].latency * apart)
+		memory = (struct xr_level){0};
 	for (size_t i = 0; i < n && memory.latency == 0; i++)
 		if (stairs[i].far && stairs[i].n > 3)
 			memory.latency = xr_median(stairs[i].cycles + stairs[i].n - 3, 3);
