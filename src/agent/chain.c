@@ -225,7 +225,7 @@ static int by_value(const void *a, const void *b)
 /* Does the walk visit a word twice? For a walk over few places of a large buffer, quicker than bits for all of it. */
 static int visits_twice(const struct phase *p)
 {
-	uint32_t *sorted = malloc(p->n * sizeof *sorted);
+	uint32_t *sorted = malloc((p->n + 1) * sizeof *sorted);
 	int twice = 0;
 
 	if (!sorted)

@@ -309,8 +309,8 @@ static int thin(const struct xr_laps *laps, struct core *c, size_t size, size_t 
 	return 0;
 }
 
-/* Thins until nothing can go. When the rest fits then, a page was left out on a wrong answer: back to what was before. *found:
- * something is left that overflows. */
+/* Thins until nothing can go. When the rest fits then, a page was left out on a wrong answer: back to what was before.
+ * *found: something is left that overflows. */
 static int thin_to_the_end(const struct xr_laps *laps, struct core *c, bool *found)
 {
 	uint32_t *before = xr_arena_array(xr_run_arena(laps->run), uint32_t, c->n);
@@ -407,7 +407,8 @@ static int confirm(const struct xr_laps *laps, const struct core *c, const char 
 	return 0;
 }
 
-/* Is this after all one of the policies under which sets that are too full miss little? Then there are too many pages left. */
+/* Is this after all one of the policies under which sets that are too full miss little? Then there are too many pages
+ * left. */
 static int misses_little(const struct xr_laps *laps, const struct core *c, bool *little)
 {
 	struct xr_lap lap = lap_of(c->item, c->n);

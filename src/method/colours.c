@@ -27,9 +27,10 @@ void xr_colours_misses(double n, double classes, double ways, double *least, dou
 	*most = all / n;
 }
 
-/* How far the shares are from what a number of classes predicts, in units of what chance may do: the classes that overflow
- * come and go as a whole. Some orders of visits make more misses than there need be, none makes fewer. Nearly all caches miss nearly all they can, so the upper end is the likelier one: a small part
- * of the distance from it counts too. */
+/* How far the shares are from what a number of classes predicts, in units of what chance may do: the classes that
+ * overflow come and go as a whole. Some orders of visits make more misses than there need be, none makes fewer. Nearly
+ * all caches miss nearly all they can, so the upper end is the likelier one: a small part of the distance from it
+ * counts too. */
 static double misfit_of(const double *pages, const double *share, size_t k, double classes, double ways)
 {
 	double sum = 0;

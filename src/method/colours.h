@@ -12,9 +12,9 @@
 /* Share of n visits that miss in the long run, at least and at most. */
 void xr_colours_misses(double n, double classes, double ways, double *least, double *most);
 
-/* The number of classes (a power of two) that fits best to the share[i] of pages[i] visits that missed, k of them. *misfit: mean
- * distance of the points from what it predicts, in units of what chance may do; *rival: the same of the next best number. 0: no
- * points. */
+/* The number of classes (a power of two) that fits best to the share[i] of pages[i] visits that missed, k of them.
+ * *misfit: mean distance of the points from what it predicts, in units of what chance may do; *rival: the same of the
+ * next best number. 0: no points. */
 double xr_colours_fit(const double *pages, const double *share, size_t k, double ways, double *misfit, double *rival);
 
 #endif

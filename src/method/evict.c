@@ -3,6 +3,8 @@
 
 #include "stat/stat.h"
 
+#include <assert.h>
+
 enum {
 	BATCH = 48,
 	VISITS_MANY = 6000,
@@ -30,6 +32,7 @@ void xr_evict_shape(struct xr_evict *evict, uint64_t item, uint64_t line, uint32
 
 uint64_t xr_evict_line(const struct xr_evict *evict, uint32_t i)
 {
+	assert(i < sizeof marks / sizeof *marks);
 	return marks[i] * evict->line;
 }
 

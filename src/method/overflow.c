@@ -2,6 +2,7 @@
 
 #include "util/rng.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,6 +33,7 @@ static double trial_share(struct xr_arena *arena, enum xr_overflow policy, unsig
 	unsigned *line = xr_arena_array(arena, unsigned, (size_t)ways + 2 * (size_t)n);
 	unsigned *slot = line + ways, *order = slot + n, next = 0; /* slot of a line; `ways`: not there */
 	struct xr_rng rng = {.state = n * UINT64_C(4096) + ways};
+	assert(n > 0);
 	const unsigned laps = VISITS / n + 1;
 	unsigned long misses = 0;
 

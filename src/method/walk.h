@@ -19,7 +19,8 @@ struct xr_walk {
 	struct xr_effort effort;  /* {0}: 5 samples */
 };
 
-/* Cycles per access, as little disturbed as can be; *cycles < 0: could not be read. *cycle_ns (may be NULL): what a cycle took meanwhile. */
+/* Cycles per access, as little disturbed as can be; *cycles < 0: could not be read. *cycle_ns (may be NULL): what a
+ * cycle took meanwhile. */
 int xr_walk_time(const struct xr_walk *walk, uint64_t bytes, double *cycles, double *cycle_ns);
 
 #endif

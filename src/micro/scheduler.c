@@ -191,7 +191,7 @@ static int tick(struct xr_run *run)
 {
 	struct xr_description *d = xr_run_description(run);
 	struct xr_effort once = {.samples = 1, .samples_max = 1};
-	struct xr_reading r;
+	struct xr_reading r = {0};
 	double period = 0;
 	int n = 0;
 	for (int turn = 0; turn < (xr_run_quick(run) ? 1 : 2) && !(period > 0); turn++) {

@@ -119,7 +119,7 @@ static void one_cpu_says_what_it_cannot_know(void **state)
 static void in_a_child(bool (*prepare)(void), void (*check)(void))
 {
 	enum { SKIPPED = 77 };
-	int status;
+	int status = 0;
 	pid_t child = fork();
 	if (!child) {
 		if (!prepare())
