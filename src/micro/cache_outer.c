@@ -434,7 +434,9 @@ static int find_level(struct outer *o, size_t level)
 	struct xr_geometry g = {.trouble = "too large or too much shared to sort pages into classes"};
 	struct xr_laps laps = laps_for(o, level);
 
-	if (level == 1 && laps.miss > 0 && xr_geometry_find(&laps, &o->first, &g) != 0)
+	if (o->first.way == 0)
+		g.trouble = "the first cache, which hides who meets in this one, is not known";
+	if (level == 1 && o->first.way > 0 && laps.miss > 0 && xr_geometry_find(&laps, &o->first, &g) != 0)
 		return -1;
 	if (g.n_said > 0) {
 		put_geometry(o, level, &g);
