@@ -1,7 +1,7 @@
 /* Parameter: what memory costs inside the core: load to use, store to load forwarding, and whether that is renamed
  * away.
  *
- * Idea (ALGORITHMS §3): a load that feeds the next load's address shows the load-to-use latency. A value stored and
+ * Idea: a load that feeds the next load's address shows the load-to-use latency. A value stored and
  * loaded back at once never reaches the cache: the store buffer forwards it. Some cores do not even go there: they see
  * at renaming that the load reads what that store wrote, and take the register; but only for some forms of addresses,
  * and never for floating-point registers.

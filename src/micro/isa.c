@@ -1,6 +1,6 @@
 /* Parameter: which kinds of instructions there are: floating point, fused multiply-add, vectors and their native width.
  *
- * Idea (papers 000 §3.2, 002 §3.4; ALGORITHMS §5): the papers take floating point for hardware when an addition takes
+ * Idea (papers 000 §3.2, 002 §3.4): the papers take floating point for hardware when an addition takes
  * less than ten cycles, and a multiply-add for fused when it takes no longer than a multiplication, which has said yes
  * on machines that have none. Here each answer has two witnesses.
  *

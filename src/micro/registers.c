@@ -35,7 +35,7 @@ enum {
 	WINDOW_BELOW = 3, /* lengths read beside each other: from answer - 3 to answer + 3 */
 	WINDOW = 7,
 };
-static const double rise = 1.08; /* ALGORITHMS §6: seen are 1.22 and more */
+static const double rise = 1.08; /* seen are 1.22 and more */
 /* Per turn. The look covers the middle half of the loop, about two turns: its ends may cut off one fetch in four. */
 static const double spill_refs = 1.5, spill_insns = 2;
 

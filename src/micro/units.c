@@ -1,7 +1,7 @@
 /* Parameter: the core's units: operations sustained per cycle, how many of each kind run in parallel, which compete for
  * the same units, and which sets of different operations sustain together in one cycle.
  *
- * Idea (paper 000 §3.4 and §5.2.1, which left it open; ALGORITHMS §7): independent operations of one kind show how many
+ * Idea (paper 000 §3.4 and §5.2.1, which left it open): independent operations of one kind show how many
  * units can do it; a mix of two kinds shows whether they are the same units. One of each is nearly blind, for whoever
  * has spare units gives way; so both get the same time: if they share nothing the mix takes as long as each alone, if
  * they share everything twice as long. Paper 000 wanted the "sets of independent instructions that can be sustained":
@@ -27,7 +27,7 @@
 
 enum { PAIRS = XR_PORT_OPS * (XR_PORT_OPS - 1) / 2, TRIPLES = 14, WIDER = XR_PORT_OPS, BUNDLES = 16, CANDIDATES = 400 };
 
-static const double pair_tolerance = 0.06, triple_tolerance = 0.08, enough = 0.8; /* ALGORITHMS §7 */
+static const double pair_tolerance = 0.06, triple_tolerance = 0.08, enough = 0.8; /* real schedulers are not ideal */
 static const double quick = 1.1;                                                  /* cycles: what starts every cycle */
 static const double one_cycle = 1.06;
 static const double near_whole = 0.05, short_of = 0.86;

@@ -1,6 +1,6 @@
 /* From raw samples to readings: the statistics of one point, the same for hardware and for models of it.
  *
- * Idea (ALGORITHMS: timer and noise model): samples of tens of microseconds, so that most contain no interrupt; two
+ * Idea: samples of tens of microseconds, so that most contain no interrupt; two
  * lengths, so that the cost of looking at the clock and of entering the loop cancels; a reference chain beside every
  * sample, so that a change of the clock frequency cancels; the 3rd lowest of 9, so that neither the slow tail nor the
  * rare impossibly quick sample decides; more rounds for the points whose samples disagree, all points interleaved.

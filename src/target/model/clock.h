@@ -43,7 +43,7 @@ double xr_sim_time(struct xr_sim_clock *clock, const struct xr_sim_work *work, b
 /* One cycle of the reference chain in ns as a program would see it, from a run of about `length_ns`. */
 double xr_sim_reference(struct xr_sim_clock *clock, double reference_cycles, double length_ns);
 
-/* How long a sample should be on this clock (ALGORITHMS, timer and noise model). */
+/* How long a sample should be on this clock. */
 double xr_sim_sample_ns(const struct xr_machine *machine);
 
 #endif

@@ -1,7 +1,7 @@
 /* The core of a simulated machine: what a body of statements costs when everything it touches is near.
  *
- * No cycle-accurate pipeline: the steady state of a loop is the largest of three bounds (ALGORITHMS, simulated
- * machine): issue slots over width, work of each kind of unit over its count, and the longest chain of dependences.
+ * No cycle-accurate pipeline: the steady state of a loop is the largest of three bounds:
+ * issue slots over width, work of each kind of unit over its count, and the longest chain of dependences.
  */
 #ifndef XR_TARGET_MODEL_CORE_H
 #define XR_TARGET_MODEL_CORE_H
