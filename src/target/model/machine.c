@@ -46,6 +46,33 @@ void xr_machine_init(struct xr_machine *machine)
 	};
 }
 
+struct xr_machine_cache *xr_machine_add_cache(struct xr_machine *m, const char *name, int holds, uint64_t ways,
+                                              uint64_t sets, uint64_t line, double latency, int policy, int index)
+{
+	struct xr_machine_cache *c = &m->cache[m->n_caches++];
+	*c = (struct xr_machine_cache){.holds = holds,
+	                               .capacity = ways * sets * line,
+	                               .ways = ways,
+	                               .line_bytes = line,
+	                               .latency = latency,
+	                               .policy = policy,
+	                               .index = index,
+	                               .write_allocate = 1,
+	                               .write_back = 1,
+	                               .shared_by = 1};
+	snprintf(c->name, sizeof c->name, "%s", name);
+	return c;
+}
+
+void xr_machine_add_tlb(struct xr_machine *m, const char *name, int holds, uint64_t entries, uint64_t ways,
+                        double penalty, int policy)
+{
+	struct xr_machine_tlb *t = &m->tlb[m->n_tlbs++];
+	*t = (struct xr_machine_tlb){
+		.holds = holds, .entries = entries, .ways = ways, .penalty = penalty, .policy = policy};
+	snprintf(t->name, sizeof t->name, "%s", name);
+}
+
 int xr_machine_unit(const struct xr_machine *machine, const char *name)
 {
 	for (int i = 0; i < machine->n_units; i++)

@@ -122,6 +122,12 @@ struct xr_machine {
 /* Everything at its default: no cache, no TLB, no operation. */
 void xr_machine_init(struct xr_machine *machine);
 
+/* One more level, behind those there are; whatever else it has is left ordinary. */
+struct xr_machine_cache *xr_machine_add_cache(struct xr_machine *m, const char *name, int holds, uint64_t ways,
+                                              uint64_t sets, uint64_t line, double latency, int policy, int index);
+void xr_machine_add_tlb(struct xr_machine *m, const char *name, int holds, uint64_t entries, uint64_t ways,
+                        double penalty, int policy);
+
 /* Reads a file, or a text of `bytes` bytes (`name` stands for the file in errors). Errors are "NAME:LINE: reason" with
  * XR_EXIT_USE. */
 int xr_machine_read(struct xr_machine *machine, const char *path, struct xr_error *err);

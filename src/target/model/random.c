@@ -45,31 +45,6 @@ static void set_units(struct xr_machine *m, int alu, int mul, int fp, int div, i
 	}
 }
 
-static void add_cache(struct xr_machine *m, const char *name, int holds, uint64_t sets, uint64_t ways, uint64_t line,
-                      double latency, int policy, int index)
-{
-	struct xr_machine_cache *c = &m->cache[m->n_caches++];
-	*c = (struct xr_machine_cache){.holds = holds,
-	                               .capacity = sets * ways * line,
-	                               .line_bytes = line,
-	                               .ways = ways,
-	                               .latency = latency,
-	                               .policy = policy,
-	                               .index = index,
-	                               .write_allocate = 1,
-	                               .write_back = 1,
-	                               .shared_by = 1};
-	snprintf(c->name, sizeof c->name, "%s", name);
-}
-
-static void add_tlb(struct xr_machine *m, const char *name, int holds, uint64_t entries, uint64_t ways, double penalty)
-{
-	struct xr_machine_tlb *t = &m->tlb[m->n_tlbs++];
-	*t = (struct xr_machine_tlb){
-		.holds = holds, .entries = entries, .ways = ways, .penalty = penalty, .policy = XR_LRU};
-	snprintf(t->name, sizeof t->name, "%s", name);
-}
-
 /* ---- templates: latency of add/mul/fadd/fmul/fma, geometry of caches and TLBs as published ---- */
 
 struct template
@@ -147,23 +122,23 @@ static void from_template(struct xr_machine *m, const struct template *t, struct
 	m->registers_vector = t->vector;
 	m->vector_bytes = t->vector_bytes;
 	set_costs(m, t);
-	add_cache(m, "l1d", XR_HOLDS_DATA, t->l1_sets, t->l1_ways, t->line, t->l1_latency, PICK(rng, inner),
-	          XR_VIRTUAL);
-	add_cache(m, "l1i", XR_HOLDS_CODE, t->l1i_sets, t->l1i_ways, t->line, t->l1_latency, PICK(rng, inner),
-	          XR_VIRTUAL);
-	add_cache(m, "l2", XR_HOLDS_BOTH, t->l2_sets, t->l2_ways, t->line, t->l2_latency, PICK(rng, outer),
-	          XR_PHYSICAL);
+	xr_machine_add_cache(m, "l1d", XR_HOLDS_DATA, t->l1_ways, t->l1_sets, t->line, t->l1_latency, PICK(rng, inner),
+	                     XR_VIRTUAL);
+	xr_machine_add_cache(m, "l1i", XR_HOLDS_CODE, t->l1i_ways, t->l1i_sets, t->line, t->l1_latency,
+	                     PICK(rng, inner), XR_VIRTUAL);
+	xr_machine_add_cache(m, "l2", XR_HOLDS_BOTH, t->l2_ways, t->l2_sets, t->line, t->l2_latency, PICK(rng, outer),
+	                     XR_PHYSICAL);
 	if (t->l3_sets) {
-		add_cache(m, "l3", XR_HOLDS_BOTH, t->l3_sets, t->l3_ways, t->line, t->l3_latency, PICK(rng, outer),
-		          XR_PHYSICAL);
+		xr_machine_add_cache(m, "l3", XR_HOLDS_BOTH, t->l3_ways, t->l3_sets, t->line, t->l3_latency,
+		                     PICK(rng, outer), XR_PHYSICAL);
 		m->cache[m->n_caches - 1].shared_by = 4;
 		m->cache[m->n_caches - 1].hash = 1;
 	}
 	m->memory_latency = t->memory;
-	add_tlb(m, "d1", XR_HOLDS_DATA, t->d1, t->d1_ways, t->d1_penalty);
+	xr_machine_add_tlb(m, "d1", XR_HOLDS_DATA, t->d1, t->d1_ways, t->d1_penalty, XR_LRU);
 	if (t->d2)
-		add_tlb(m, "d2", XR_HOLDS_BOTH, t->d2, t->d2_ways, t->walk);
-	add_tlb(m, "i1", XR_HOLDS_CODE, t->i1, t->i1_ways, t->d1_penalty);
+		xr_machine_add_tlb(m, "d2", XR_HOLDS_BOTH, t->d2, t->d2_ways, t->walk, XR_LRU);
+	xr_machine_add_tlb(m, "i1", XR_HOLDS_CODE, t->i1, t->i1_ways, t->d1_penalty, XR_LRU);
 	m->mispredict = t->mispredict;
 	m->prefetch_adjacent = chance(rng, 0.5);
 	m->prefetch_stride = chance(rng, 0.7);

@@ -73,33 +73,6 @@ static void set_floating(struct xr_machine *m, double add, double mul, double fm
 	m->fma[XR_F32] = m->fma[XR_F64] = fma > 0;
 }
 
-static struct xr_machine_cache *add_cache(struct xr_machine *m, const char *name, int holds, uint64_t ways,
-                                          uint64_t sets, uint64_t line, double latency, int policy, int index)
-{
-	struct xr_machine_cache *c = &m->cache[m->n_caches++];
-	*c = (struct xr_machine_cache){.holds = holds,
-	                               .capacity = ways * sets * line,
-	                               .ways = ways,
-	                               .line_bytes = line,
-	                               .latency = latency,
-	                               .policy = policy,
-	                               .index = index,
-	                               .write_allocate = 1,
-	                               .write_back = 1,
-	                               .shared_by = 1};
-	snprintf(c->name, sizeof c->name, "%s", name);
-	return c;
-}
-
-static void add_tlb(struct xr_machine *m, const char *name, int holds, uint64_t entries, uint64_t ways, double penalty,
-                    int policy)
-{
-	struct xr_machine_tlb *t = &m->tlb[m->n_tlbs++];
-	*t = (struct xr_machine_tlb){
-		.holds = holds, .entries = entries, .ways = ways, .penalty = penalty, .policy = policy};
-	snprintf(t->name, sizeof t->name, "%s", name);
-}
-
 /* ---- shapes of machines that were built ---- */
 
 struct shape {
@@ -198,8 +171,8 @@ static const struct shape shapes[] = {
 static void put_level(struct xr_machine *m, const char *name, int holds, const struct level *l, int line, int index)
 {
 	if (l->ways)
-		add_cache(m, name, holds, (uint64_t)l->ways, (uint64_t)l->sets, (uint64_t)line, l->latency, l->policy,
-		          index);
+		xr_machine_add_cache(m, name, holds, (uint64_t)l->ways, (uint64_t)l->sets, (uint64_t)line, l->latency,
+		                     l->policy, index);
 }
 
 static void from_shape(struct xr_machine *m, const struct shape *s, struct xr_rng *rng)
@@ -227,10 +200,11 @@ static void from_shape(struct xr_machine *m, const struct shape *s, struct xr_rn
 		m->cache[m->n_caches - 1].inclusion = s->l3_inclusion;
 		m->cache[m->n_caches - 1].shared_by = m->cores;
 	}
-	add_tlb(m, "d1", XR_HOLDS_DATA, (uint64_t)s->d1, (uint64_t)s->d1_ways, s->d1_penalty, XR_LRU);
+	xr_machine_add_tlb(m, "d1", XR_HOLDS_DATA, (uint64_t)s->d1, (uint64_t)s->d1_ways, s->d1_penalty, XR_LRU);
 	if (s->d2)
-		add_tlb(m, "d2", XR_HOLDS_BOTH, (uint64_t)s->d2, (uint64_t)s->d2_ways, s->d2_penalty, XR_LRU);
-	add_tlb(m, "i1", XR_HOLDS_CODE, (uint64_t)s->i1, (uint64_t)s->i1_ways, s->d1_penalty, XR_LRU);
+		xr_machine_add_tlb(m, "d2", XR_HOLDS_BOTH, (uint64_t)s->d2, (uint64_t)s->d2_ways, s->d2_penalty,
+		                   XR_LRU);
+	xr_machine_add_tlb(m, "i1", XR_HOLDS_CODE, (uint64_t)s->i1, (uint64_t)s->i1_ways, s->d1_penalty, XR_LRU);
 	m->memory_latency = s->memory;
 	m->parallelism = s->parallelism;
 	m->bandwidth_gbs = range(rng, 4, 40);
@@ -356,18 +330,18 @@ static void draw_caches(struct xr_machine *m, struct xr_rng *rng)
 	int levels = range(rng, 0, 3);
 	bool split = chance(rng, 0.8);
 	uint64_t sets = UINT64_C(1) << range(rng, 4, 8);
-	add_cache(m, "l1d", split ? XR_HOLDS_DATA : XR_HOLDS_BOTH, (uint64_t)pick(rng, odd_ways), sets, line,
-	          range(rng, 1, 6), pick(rng, policies), XR_VIRTUAL);
+	xr_machine_add_cache(m, "l1d", split ? XR_HOLDS_DATA : XR_HOLDS_BOTH, (uint64_t)pick(rng, odd_ways), sets, line,
+	                     range(rng, 1, 6), pick(rng, policies), XR_VIRTUAL);
 	if (split)
-		add_cache(m, "l1i", XR_HOLDS_CODE, (uint64_t)pick(rng, odd_ways), sets, line, range(rng, 1, 5),
-		          pick(rng, policies), XR_VIRTUAL);
+		xr_machine_add_cache(m, "l1i", XR_HOLDS_CODE, (uint64_t)pick(rng, odd_ways), sets, line,
+		                     range(rng, 1, 5), pick(rng, policies), XR_VIRTUAL);
 	for (int i = 0; i < levels && i < (int)(sizeof names / sizeof *names); i++) {
 		bool hash = i == levels - 1 && i > 0 && chance(rng, 0.5);
 		sets <<= range(rng, 2, 4);
 		uint64_t odd = hash && chance(rng, 0.5) ? 3 : 1;
 		struct xr_machine_cache *c =
-			add_cache(m, names[i], XR_HOLDS_BOTH, (uint64_t)pick(rng, odd_ways), sets * odd, line,
-		                  range(rng, 8, 20) << i, pick(rng, policies), XR_PHYSICAL);
+			xr_machine_add_cache(m, names[i], XR_HOLDS_BOTH, (uint64_t)pick(rng, odd_ways), sets * odd,
+		                             line, range(rng, 8, 20) << i, pick(rng, policies), XR_PHYSICAL);
 		c->hash = hash;
 		c->inclusion = range(rng, XR_INCLUSION_NONE, XR_EXCLUSIVE);
 		c->shared_by = chance(rng, 0.5) ? m->cores : 1;
@@ -384,15 +358,15 @@ static void draw_tlbs(struct xr_machine *m, struct xr_rng *rng)
 {
 	static const int ways[] = {0, 1, 2, 3, 4, 6, 8, 12};
 	uint64_t w = (uint64_t)pick(rng, ways), e = (w ? w : (uint64_t)range(rng, 2, 12)) << range(rng, 2, 5);
-	add_tlb(m, "d1", XR_HOLDS_DATA, e, w, range(rng, 3, 20), chance(rng, 0.7) ? XR_LRU : XR_PLRU);
+	xr_machine_add_tlb(m, "d1", XR_HOLDS_DATA, e, w, range(rng, 3, 20), chance(rng, 0.7) ? XR_LRU : XR_PLRU);
 	if (chance(rng, 0.6)) {
 		w = (uint64_t)range(rng, 2, 16);
-		add_tlb(m, "d2", chance(rng, 0.5) ? XR_HOLDS_BOTH : XR_HOLDS_DATA, w << range(rng, 5, 7), w,
-		        range(rng, 20, 60), XR_LRU);
+		xr_machine_add_tlb(m, "d2", chance(rng, 0.5) ? XR_HOLDS_BOTH : XR_HOLDS_DATA, w << range(rng, 5, 7), w,
+		                   range(rng, 20, 60), XR_LRU);
 	}
 	w = (uint64_t)pick(rng, ways);
-	add_tlb(m, "i1", XR_HOLDS_CODE, (w ? w : (uint64_t)range(rng, 2, 12)) << range(rng, 2, 4), w, range(rng, 3, 20),
-	        XR_LRU);
+	xr_machine_add_tlb(m, "i1", XR_HOLDS_CODE, (w ? w : (uint64_t)range(rng, 2, 12)) << range(rng, 2, 4), w,
+	                   range(rng, 3, 20), XR_LRU);
 }
 
 static void draw_core(struct xr_machine *m, struct xr_rng *rng)
