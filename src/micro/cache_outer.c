@@ -301,8 +301,11 @@ static struct xr_fact *put_capacity(struct outer *o, size_t level, const struct 
 	return fact;
 }
 
+static double find_effective(const struct outer *o, size_t level);
+
 static void put_geometry(struct outer *o, size_t level, const struct xr_geometry *g)
 {
+	const double contradicts = 4;
 	struct xr_description *d = xr_run_description(o->run);
 	double sure = sure_of_votes(g->agree, g->n_said), line, way, share;
 	double page = (double)(o->evict.page ? o->evict.page : o->evict.item);
@@ -318,6 +321,10 @@ static void put_geometry(struct outer *o, size_t level, const struct xr_geometry
 		if (g->agree * 2 <= g->n_said && g->n_said > 1)
 			xr_fact_doubt(fact[i], "only %zu of %zu classes of pages say so", g->agree, g->n_said);
 	}
+	/* Walks are the other witness: beside a busy neighbour, pages seemed to be of far fewer classes than they are. */
+	double kept = find_effective(o, level);
+	if (kept > contradicts * xr_description_number(d, level_id(o, level, "capacity"), kept))
+		xr_fact_doubt(fact[1], "walks over all lines find %.0f KiB in it", kept / 1024);
 }
 
 /* ---- effective capacity ---------------------------------------------------------------------------------------- */
