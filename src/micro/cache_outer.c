@@ -301,8 +301,6 @@ static struct xr_fact *put_capacity(struct outer *o, size_t level, const struct 
 	return fact;
 }
 
-static double find_effective(const struct outer *o, size_t level);
-
 static void put_geometry(struct outer *o, size_t level, const struct xr_geometry *g)
 {
 	const double contradicts = 4;
