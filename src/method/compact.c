@@ -9,6 +9,7 @@ enum {
 	MOST_ORDERS = 15,
 	WANDER_STEP = 256, /* bytes: no line is larger */
 	FAN = 6,           /* sets asked about at once while searching */
+	SMALL = 64,        /* places: of larger sets, only two lengths */
 };
 /* What a vote says: log of how much more often compact sets than others are fast, or slow. A compact set is fast in few
  * orders only on a machine with much going on, or where replacement does not find the way that is free. */
@@ -190,13 +191,13 @@ static size_t lengths_of_guesses(const size_t *guess, size_t lo, size_t hi, size
 	return k;
 }
 
-/* Doubling, so that no set is much larger than it has to be. */
+/* Doubling, so that no set is much larger than it has to be; few at once where each costs as much as all before it. */
 static int search_up(struct xr_compact *c, xr_family_fn *family, void *self, size_t lo, size_t hi, struct bracket *b)
 {
 	for (size_t next = b->good < lo ? lo : b->good * 2 < hi ? b->good * 2 : hi; next <= hi && b->bad > hi;) {
 		size_t length[FAN], k = 0;
 
-		for (; k < FAN && next <= hi; k++) {
+		for (; k < (next > SMALL ? 2 : FAN) && next <= hi; k++) {
 			length[k] = next;
 			next = next == hi ? hi + 1 : (next * 2 > hi ? hi : next * 2);
 		}

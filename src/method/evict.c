@@ -147,9 +147,8 @@ int xr_evict_values(struct xr_evict *e, uint32_t x, const struct xr_items *other
 			return -1;
 		for (size_t i = 0; i < k; i++)
 			values[done + i] = reading[i].status != XR_READ_OK ? -1
-			                   : e->exact && !e->lowest
-			                           ? reading[i].cycles
-			                           : xr_min(reading[i].sample, (size_t)reading[i].samples);
+			                   : e->exact                      ? reading[i].cycles
+			                              : xr_min(reading[i].sample, (size_t)reading[i].samples);
 		done += k;
 	}
 	return 0;

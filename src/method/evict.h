@@ -23,7 +23,6 @@ struct xr_evict {
 	uint32_t only;            /* > 0: of x, only its only-th line is timed */
 	unsigned passes;          /* over the others, in each of two orders (one pass: in one); 0: 2 */
 	bool exact;               /* the time matters, not only which level: all the lines, longer samples, no lowest */
-	bool lowest;              /* exact, but the lowest of the samples all the same */
 	struct xr_effort effort;  /* {0}: 6 short samples, or 9 usual ones when exact */
 };
 

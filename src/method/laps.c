@@ -8,10 +8,7 @@ enum {
 	WORD = 8,
 	PAD = 3, /* times the first level */
 	PAGE_MASK = 0xffffff,
-	SAMPLES = 9,
-	LAPS = 3, /* of the longest walk, in a sample */
 };
-static const double visit_ns = 8;
 static const double one_miss = 0.7; /* per lap: less is noise */
 static const double clear = 4;      /* standard errors */
 
@@ -162,14 +159,10 @@ static int ask_batch(const struct xr_laps *laps, struct xr_lap *lap, size_t n)
 	struct xr_arena arena = {0};
 	struct xr_spec spec[2 * BATCH];
 	struct xr_reading reading[2 * BATCH];
-	struct xr_effort effort;
-	size_t most = 0;
 	int status;
 
 	for (size_t i = 0; i < n; i++) {
 		struct walk w = lay(laps, &lap[i], &arena);
-
-		most = w.all.n > most ? w.all.n : most;
 
 		if (laps->left)
 			*laps->left -= (double)w.all.n;
@@ -179,12 +172,7 @@ static int ask_batch(const struct xr_laps *laps, struct xr_lap *lap, size_t n)
 		spec[2 * i + 1] = xr_places_cycle(&arena, &w.twin, laps->twin, 0);
 		spec[2 * i + 1].chain.unsettled = true;
 	}
-	effort = laps->effort;
-	if (effort.samples == 0)
-		effort = (struct xr_effort){.samples = SAMPLES,
-		                            .samples_max = SAMPLES,
-		                            .sample_ns = fmax(laps->sample_ns, LAPS * visit_ns * (double)most)};
-	status = xr_run_time_with(laps->run, &effort, spec, 2 * n, reading);
+	status = xr_run_time_with(laps->run, &laps->effort, spec, 2 * n, reading);
 	xr_arena_release(&arena);
 	for (size_t i = 0; i < n && status == 0; i++) {
 		lap[i].padded = is_padded(laps, &lap[i]);

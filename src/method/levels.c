@@ -10,7 +10,6 @@
 enum {
 	FINE = 1024,
 	FINE_MAX = 128,
-	BASES = 5,         /* times that nothing is visited in between */
 	LONG = 3,          /* steps */
 	ALONE = 5,         /* steps, of a level that only one staircase has seen */
 	FEW = 400,         /* pages */
@@ -29,15 +28,12 @@ static const double apart = 1.14;                        /* levels differ by at 
 static const double apart_far = 1.5;                     /* those that only a walk has seen */
 static const double alone = 1.5;                         /* one that a single staircase has seen, long enough */
 static const double same_as_hit = 1.2;
-static const double same_at_most = 1.6; /* what two staircases find of one level differs by no more */
-static const double restless = 0.05;    /* of the first latency: on a quiet machine it varies by less */
 
-static size_t grid(const uint32_t *order, size_t n, double factor, double hit, struct xr_items *set,
-                   struct xr_staircase *stairs)
+static size_t grid(const uint32_t *order, size_t n, double factor, struct xr_items *set, struct xr_staircase *stairs)
 {
 	double items = 1;
 
-	*stairs = (struct xr_staircase){.hit = hit};
+	*stairs = (struct xr_staircase){.n = 0};
 	stairs->least = factor < coarse ? 4 : 2;
 	while ((size_t)items <= n && stairs->n + 1 < XR_STAIRS_MAX) {
 		set[stairs->n] = (struct xr_items){order, (size_t)items};
@@ -47,27 +43,22 @@ static size_t grid(const uint32_t *order, size_t n, double factor, double hit, s
 	return stairs->n;
 }
 
-/* Reads k steps (there must be room for BASES more), each call with its own zero: with no others at all x stays in the
- * first level; what that reads too little or too much is the looking's doing, which changes with what else the core is
- * busy with, and how much it varies is what the steps may vary. */
-static int read_steps(struct xr_evict *e, uint32_t x, struct xr_items *set, size_t k, double *cycles,
-                      struct xr_staircase *stairs)
+/* With no others at all x stays in the first level; what that reads too little or too much is the looking's doing, and
+ * how much it varies is what the steps may vary. */
+static int calibrate(struct xr_evict *e, uint32_t x, double hit, double *shift, struct xr_staircase *stairs)
 {
-	double shift, *base = cycles + k;
+	enum { TIMES = 7 };
+	struct xr_items nothing[TIMES] = {{NULL, 0}};
+	double value[TIMES];
 
-	if (k == 0)
-		return 0;
-	for (size_t i = 0; i < BASES; i++)
-		set[k + i] = (struct xr_items){NULL, 0};
-	if (xr_evict_values(e, x, set, k + BASES, cycles) != 0)
+	if (xr_evict_values(e, x, nothing, TIMES, value) != 0)
 		return -1;
-	shift = stairs->hit - xr_median(base, BASES);
-	stairs->noise = fmax(stairs->noise, xr_mad(base, BASES));
-	stairs->range = fmax(stairs->range, xr_max(base, BASES) - xr_min(base, BASES));
-	if (fabs(shift) > 2 * stairs->hit)
-		shift = 0;
-	for (size_t i = 0; i < k; i++)
-		cycles[i] += shift;
+	*shift = hit - xr_median(value, TIMES);
+	stairs->hit = hit;
+	stairs->noise = xr_mad(value, TIMES);
+	stairs->range = xr_max(value, TIMES) - xr_min(value, TIMES);
+	if (fabs(*shift) > hit)
+		*shift = 0;
 	return 0;
 }
 
@@ -85,15 +76,15 @@ static void insert(struct xr_staircase *s, size_t at, double pages, double cycle
 /* Steps between those that differ, as long as they are cheap: a level hardly larger than the nearer one has few steps. */
 static int look_closer(struct xr_evict *e, uint32_t x, const uint32_t *order, struct xr_staircase *s)
 {
-	struct xr_items set[XR_STAIRS_MAX + BASES] = {{NULL, 0}};
-	double cycles[XR_STAIRS_MAX + BASES];
+	struct xr_items set[XR_STAIRS_MAX] = {{NULL, 0}};
+	double cycles[XR_STAIRS_MAX];
 	size_t k = 0;
 
 	for (size_t i = 1; i < s->n && s->n + k < XR_STAIRS_MAX && s->pages[i] <= FEW; i++)
 		if (s->cycles[i] > differs * s->cycles[i - 1] && s->pages[i] >= closest * s->pages[i - 1] &&
 		    s->pages[i] >= s->pages[i - 1] + 2)
 			set[k++] = (struct xr_items){order, (size_t)ceil(sqrt(s->pages[i] * s->pages[i - 1]))};
-	if (read_steps(e, x, set, k, cycles, s) != 0)
+	if (xr_evict_values(e, x, set, k, cycles) != 0)
 		return -1;
 	for (size_t j = 0; j < k; j++) {
 		size_t at = 0;
@@ -119,17 +110,17 @@ static size_t step_at(const struct xr_staircase *s, double level)
 }
 
 int xr_staircase_check(const struct xr_evict *evict, uint32_t x, const uint32_t *order,
-                       const struct xr_staircase *stairs, double near, double level, double far, int *vote)
+                       const struct xr_staircase *stairs, double near, double level, double far, bool *real)
 {
 	struct xr_evict e = *evict;
 	size_t at = step_at(stairs, level), there = 0;
 	struct xr_items set[2] = {{NULL, 0}, {NULL, 0}};
 	double unit = (double)(e.page ? e.page : e.item);
 
-	*vote = 0;
+	*real = true;
 	if (at == stairs->n)
 		return 0;
-	e.exact = e.lowest = true;
+	e.exact = true;
 	e.passes = stairs->near ? 0 : 1;
 	e.block = stairs->near ? FINE : 0;
 	set[1] = (struct xr_items){order, (size_t)lround(stairs->pages[at] * (stairs->near ? unit / FINE : 1))};
@@ -141,7 +132,7 @@ int xr_staircase_check(const struct xr_evict *evict, uint32_t x, const uint32_t 
 		value[1] += stairs->hit - value[0]; /* what looking adds */
 		there += value[1] > (near + level) / 2 && value[1] < (level + far) / 2;
 	}
-	*vote = there * 2 > evict->lines ? 1 : -1;
+	*real = there * 2 > evict->lines;
 	return 0;
 }
 
@@ -149,16 +140,18 @@ int xr_staircase_climb(const struct xr_evict *evict, uint32_t x, const uint32_t 
                        struct xr_staircase *stairs)
 {
 	struct xr_evict e = *evict;
-	struct xr_items set[XR_STAIRS_MAX + BASES];
-	double cycles[XR_STAIRS_MAX + BASES];
-	size_t k = grid(order, n, coarse, hit, set, stairs);
+	struct xr_items set[XR_STAIRS_MAX];
+	double shift;
 
 	e.exact = true;
 	e.passes = 1;
-	if (read_steps(&e, x, set, k, cycles, stairs) != 0)
+	if (xr_evict_values(&e, x, set, grid(order, n, coarse, set, stairs), stairs->cycles) != 0 ||
+	    look_closer(&e, x, order, stairs) != 0 || look_closer(&e, x, order, stairs) != 0 ||
+	    calibrate(&e, x, hit, &shift, stairs) != 0)
 		return -1;
-	memcpy(stairs->cycles, cycles, k * sizeof *cycles);
-	return look_closer(&e, x, order, stairs) != 0 || look_closer(&e, x, order, stairs) != 0 ? -1 : 0;
+	for (size_t i = 0; i < stairs->n; i++)
+		stairs->cycles[i] += shift;
+	return 0;
 }
 
 static int add_walk(const struct xr_walk *walk, double bytes, struct xr_staircase *s, bool *added)
@@ -225,11 +218,10 @@ int xr_staircase_far(const struct xr_walk *walk, uint64_t from, uint64_t to, uin
 int xr_staircase_near(const struct xr_evict *evict, double hit, struct xr_staircase *stairs)
 {
 	struct xr_evict e = *evict;
-	struct xr_items set[XR_STAIRS_MAX + BASES];
-	double cycles[XR_STAIRS_MAX + BASES];
+	double shift;
+	struct xr_items set[XR_STAIRS_MAX];
 	uint64_t page = e.page ? e.page : e.item;
 	uint32_t order[FINE_MAX] = {0}, n = 0;
-	size_t k;
 
 	e.exact = true;
 	e.block = FINE;
@@ -237,13 +229,13 @@ int xr_staircase_near(const struct xr_evict *evict, double hit, struct xr_stairc
 		order[n] = n;
 		n++;
 	}
-	k = grid(order, n, fine, hit, set, stairs);
-	if (read_steps(&e, 0, set, k, cycles, stairs) != 0)
+	if (xr_evict_values(&e, 0, set, grid(order, n, fine, set, stairs), stairs->cycles) != 0 ||
+	    calibrate(&e, 0, hit, &shift, stairs) != 0)
 		return -1;
 	stairs->near = true;
-	for (size_t i = 0; i < k; i++) {
+	for (size_t i = 0; i < stairs->n; i++) {
 		stairs->pages[i] *= FINE / (double)page;
-		stairs->cycles[i] = cycles[i];
+		stairs->cycles[i] += shift;
 	}
 	return 0;
 }
@@ -342,24 +334,6 @@ static size_t next_group(const struct step *step, size_t i, size_t n, double noi
 	return end;
 }
 
-static bool has_seen(const struct step *step, size_t n, size_t from)
-{
-	for (size_t i = 0; i < n; i++)
-		if (step[i].from == from)
-			return true;
-	return false;
-}
-
-/* Has one staircase been on both of these? Else they may be one level that took longer at one time, or for one page, than
- * for another. */
-static bool told_apart(const struct step *a, size_t n, const struct step *b, size_t m)
-{
-	for (size_t i = 0; i < n; i++)
-		if (has_seen(b, m, a[i].from))
-			return true;
-	return false;
-}
-
 /* Seen by more than one, and by one of them for long (as far as it goes)? A page whose lines go different ways stays
  * between levels for a while. */
 static bool is_shared(const struct step *step, size_t n)
@@ -373,6 +347,21 @@ static bool is_shared(const struct step *step, size_t n)
 	return more && solid;
 }
 
+/* Weighted median of the steps of one level. */
+static struct xr_level level_of(const struct step *step, size_t n)
+{
+	struct xr_level level = {0};
+	int half = 0;
+
+	for (size_t i = 0; i < n; i++)
+		level.seen += step[i].weight;
+	for (size_t i = 0; i < n && half * 2 < level.seen; i++) {
+		half += step[i].weight;
+		level.latency = step[i].cycles;
+	}
+	return level;
+}
+
 static bool is_far(const struct step *step, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -381,39 +370,18 @@ static bool is_far(const struct step *step, size_t n)
 	return true;
 }
 
-/* Weighted median of the steps of one level; those of walks, which are rounded, only where there are no others. */
-static struct xr_level level_of(const struct step *step, size_t n)
-{
-	struct xr_level level = {0};
-	bool far = is_far(step, n);
-	int half = 0, all = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		level.seen += step[i].weight;
-		level.witnesses += step[i].far == far && !has_seen(step, i, step[i].from);
-		all += step[i].far == far ? step[i].weight : 0;
-	}
-	for (size_t i = 0; i < n && half * 2 < all; i++)
-		if (step[i].far == far) {
-			half += step[i].weight;
-			level.latency = step[i].cycles;
-		}
-	return level;
-}
-
-size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, struct xr_level *level, size_t *dropped)
+size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, struct xr_level *level)
 {
 	struct step *step = calloc(n * XR_STAIRS_MAX + 1, sizeof *step);
 	struct xr_level memory = {0};
 	size_t n_steps = 0, k = 1;
-	double noise = 0, range = 0;
+	double noise = 0;
 
-	*dropped = 0;
 	memset(level, 0, XR_LEVELS_MAX * sizeof *level);
 	if (!step)
 		return 0;
 	for (size_t i = 0; i < n; i++)
-		noise = fmax(noise, stairs[i].noise), range = fmax(range, stairs[i].range);
+		noise = fmax(noise, stairs[i].noise);
 	for (size_t i = 0; i < n; i++)
 		n_steps += flat_steps(&stairs[i], i, stairs[i].far ? flat_most : flat_of(stairs, n), step + n_steps);
 	qsort(step, n_steps, sizeof *step, by_cycles);
@@ -422,15 +390,6 @@ size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, s
 		struct xr_level next;
 
 		end = next_group(step, i, n_steps, noise);
-		while (range > restless * hit && end < n_steps &&
-		       step[end].cycles < same_at_most * step[end - 1].cycles) {
-			size_t more = next_group(step, end, n_steps, noise);
-
-			if (is_far(step + i, end - i) || is_far(step + end, more - end) ||
-			    told_apart(step + i, end - i, step + end, more - end))
-				break;
-			end = more;
-		}
 		next = level_of(step + i, end - i);
 		if (next.latency <= hit * same_as_hit + 2 * noise)
 			level[0].seen += next.seen;
@@ -441,8 +400,6 @@ size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, s
 		else if (next.seen >= ALONE && next.latency > alone * level[k - 1].latency &&
 		         (end == n_steps || step[end].cycles > alone * next.latency))
 			level[k++] = next;
-		else
-			*dropped += next.seen >= 3;
 	}
 	/* What is quicker than a level that pages were pushed into was none; the end of a walk that never stays the same for
 	 * long is memory, too. */

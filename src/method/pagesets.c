@@ -5,8 +5,20 @@
 
 #include <math.h>
 
-enum { CONFIRM_VOTES = 4, ATTEMPTS = 6, ODD_MAX = 16, ORDERS = 3, MORE_ORDERS = 7, RAMP = 11, RAMP_ORDERS = 15 };
+enum {
+	CONFIRM_VOTES = 4,
+	ATTEMPTS = 6,
+	ODD_MAX = 16,
+	ORDERS = 3,
+	MORE_ORDERS = 8,
+	RAMP_MAX = 11,
+	RAMP_AROUND = 4,
+	RAMP_ORDERS = 15,
+	RAMP_TRIES = 3,
+	RESAMPLES = 200
+};
 static const double sure_llr = 4.6; /* 1 wrong in 100 */
+static const double common_share = 0.4;
 
 static uint64_t colours_of(const struct xr_pagesets *in)
 {
@@ -219,16 +231,15 @@ int xr_pages_confirm(const struct xr_page_family *f, size_t least, struct xr_tlb
 	return 0;
 }
 
-/* Cycles per round more than packed lines, in so many orders of each: cycles[i * orders + o]. median: of the samples, not
- * their lower end, which is what pages take while nobody else is there. */
-static int excess_by_order(const struct xr_page_family *f, const size_t *n, size_t k, size_t orders,
-                           const struct xr_effort *effort, bool median, double *cycles)
+/* Walks over n[i] pages of the i-th of k families and over as many packed lines, in so many orders of each:
+ * reading[2 (i orders + o)] and the next. */
+static int read_orders(const struct xr_page_family *f, const size_t *n, size_t k, size_t orders,
+                       const struct xr_effort *effort, struct xr_reading *reading)
 {
 	struct xr_run *run = f->in->run;
 	struct xr_arena *arena = xr_run_arena(run);
 	struct xr_buffer beside = f->in->compact.buffer;
 	struct xr_spec *spec = xr_arena_array(arena, struct xr_spec, k * 2 * orders);
-	struct xr_reading *reading = xr_arena_array(arena, struct xr_reading, k * 2 * orders);
 
 	beside.id++;
 	for (size_t i = 0; i < k * orders; i++) {
@@ -244,14 +255,20 @@ static int excess_by_order(const struct xr_page_family *f, const size_t *n, size
 		spec[2 * i] = xr_places_cycle(arena, &set, f->in->compact.buffer, seed);
 		spec[2 * i + 1] = xr_places_cycle(arena, &twin, beside, seed);
 	}
-	if (xr_run_time_with(run, effort, spec, k * 2 * orders, reading) != 0)
-		return -1;
-	for (size_t i = 0; i < k * orders; i++) {
-		const struct xr_reading *r = &reading[2 * i];
-		double more = median ? r[0].median_cycles - r[1].median_cycles : r[0].cycles - r[1].cycles;
+	return xr_run_time_with(run, effort, spec, k * 2 * orders, reading);
+}
 
-		cycles[i] = more * (double)(n[i / orders] + f[i / orders].between);
-	}
+/* Cycles per round more than packed lines, in so many orders of each: cycles[i * orders + o]. */
+static int excess_by_order(const struct xr_page_family *f, const size_t *n, size_t k, size_t orders,
+                           const struct xr_effort *effort, double *cycles)
+{
+	struct xr_reading *reading = xr_arena_array(xr_run_arena(f->in->run), struct xr_reading, k * 2 * orders);
+
+	if (read_orders(f, n, k, orders, effort, reading) != 0)
+		return -1;
+	for (size_t i = 0; i < k * orders; i++)
+		cycles[i] = (reading[2 * i].cycles - reading[2 * i + 1].cycles) *
+		            (double)(n[i / orders] + f[i / orders].between);
 	return 0;
 }
 
@@ -260,80 +277,157 @@ int xr_pages_excess(const struct xr_page_family *f, const size_t *n, size_t k, d
 	struct xr_effort effort = {.samples = 7, .samples_max = 7};
 	double *each = xr_arena_array(xr_run_arena(f->in->run), double, k *ORDERS);
 
-	if (excess_by_order(f, n, k, ORDERS, &effort, false, each) != 0)
+	if (excess_by_order(f, n, k, ORDERS, &effort, each) != 0)
 		return -1;
 	for (size_t i = 0; i < k; i++)
 		cycles[i] = xr_median(each + i * ORDERS, ORDERS);
 	return 0;
 }
 
+/* What many samples of every other reading say, from the first on; else the median of the readings. While somebody uses the core's other thread samples take longer, by more or less; in peace they
+ * are all the same. */
+static double common_cycles(const struct xr_reading *reading, size_t n, struct xr_arena *arena)
+{
+	double *low = xr_arena_array(arena, double, n), *sample, common, share;
+	size_t k = 0, all = 0;
+
+	for (size_t i = 0; i < n; i++)
+		all += (size_t)reading[2 * i].samples;
+	sample = xr_arena_array(arena, double, all + 1);
+	for (size_t i = 0; i < n; i++) {
+		low[i] = reading[2 * i].cycles;
+		for (int s = 0; s < reading[2 * i].samples; s++)
+			sample[k++] = reading[2 * i].sample[s];
+	}
+	common = xr_mode_binned(sample, k, 0.004 * xr_lower(low, n), &share);
+	return share >= common_share ? common : xr_median(low, n);
+}
+
 int xr_pages_penalty(const struct xr_page_family *f, size_t n, double of_others, double *cycles, double *error)
 {
-	double lap[MORE_ORDERS];
+	struct xr_arena *arena = xr_run_arena(f->in->run);
+	struct xr_reading r[2 * MORE_ORDERS];
+	double lap[MORE_ORDERS], value[3], all = (double)(n + f->between);
+	const size_t half = MORE_ORDERS / 2;
 
-	if (excess_by_order(f, &n, 1, MORE_ORDERS, NULL, false, lap) != 0)
+	if (read_orders(f, &n, 1, MORE_ORDERS, NULL, r) != 0)
 		return -1;
 	for (size_t i = 0; i < MORE_ORDERS; i++)
-		lap[i] = (lap[i] - (double)f->between * of_others) / (double)n;
-	*cycles = xr_median(lap, MORE_ORDERS);
-	*error = 1.25 * xr_mad(lap, MORE_ORDERS) / sqrt(MORE_ORDERS);
+		lap[i] = (r[2 * i].cycles - r[2 * i + 1].cycles) * all / (double)n;
+	for (size_t i = 0; i < 3; i++) { /* of all orders, of the first and of the second half of them */
+		const struct xr_reading *from = i < 2 ? r : r + 2 * half;
+		size_t orders = i == 0 ? MORE_ORDERS : i == 1 ? half : MORE_ORDERS - half;
+
+		value[i] =
+			(common_cycles(from, orders, arena) - common_cycles(from + 1, orders, arena)) * all / (double)n;
+	}
+	*cycles = value[0] - (double)f->between * of_others / (double)n;
+	*error = fmax(fabs(value[1] - value[2]) / 2, xr_mad(lap, MORE_ORDERS) / 3);
 	return 0;
 }
 
 /* One page too many pushes out all pages of its set where the oldest goes, about half of them where any not used lately
  * goes; where all fit, somebody else's pages push out a few. So the line is drawn between a few and half. */
 static const double pushed_out = 0.375;
+static const double line_from = 0.2, line_to = 0.6; /* and might be drawn anywhere in here */
 
-/* Where a curve that rises from 0 to 1 passes that line: the first point above. */
-static size_t passes_line(const double *share, size_t k)
+/* How large a share of its pages a set loses over the number of pages, in some orders each of which is of another set. */
+struct ramp {
+	size_t n[RAMP_MAX + 2], k; /* the first fits for sure, the last is too many for sure */
+	double share[RAMP_ORDERS][RAMP_MAX];
+	size_t orders;
+};
+
+static int read_ramp(const struct xr_page_family *f, struct ramp *r)
 {
-	double rising[RAMP];
+	struct xr_page_family same[RAMP_MAX + 2];
+	double cycles[(RAMP_MAX + 2) * RAMP_ORDERS];
+	struct xr_effort effort = {.samples = 7, .samples_max = 7};
+	size_t last = r->k - 1;
 
-	xr_monotone_l1(share, k, rising);
-	for (size_t i = 0; i < k; i++)
-		if (rising[i] > pushed_out)
-			return i;
-	return k;
+	for (size_t i = 0; i < r->k; i++)
+		same[i] = *f;
+	if (excess_by_order(same, r->n, r->k, r->orders, &effort, cycles) != 0)
+		return -1;
+	for (size_t o = 0; o < r->orders; o++) {
+		double none = cycles[o] / (double)(r->n[0] + f->between), full;
+
+		full = (cycles[last * r->orders + o] - (double)(r->n[last] + f->between) * none) / (double)r->n[last];
+		for (size_t i = 1; i < last; i++)
+			r->share[o][i - 1] = (cycles[i * r->orders + o] - (double)(r->n[i] + f->between) * none) /
+			                     (double)r->n[i] / full;
+	}
+	return 0;
 }
 
-int xr_pages_ramp(const struct xr_page_family *f, size_t about, size_t all, struct xr_tlb_sets *sets, double *near)
+/* The last number of pages before this share is lost, by the medians of these orders. */
+static size_t pages_before(const struct ramp *r, const size_t *order, size_t orders, double line)
 {
-	struct xr_page_family same[RAMP + 2];
-	size_t n[RAMP + 2], k = 0, least = about > RAMP / 2 + 2 ? about - RAMP / 2 : 2, equal = 0, close = 0;
-	double cycles[(RAMP + 2) * RAMP_ORDERS], share[RAMP_ORDERS][RAMP], middle[RAMP];
-	struct xr_effort effort = {.samples = 7, .samples_max = 7};
+	double of_order[RAMP_ORDERS], middle[RAMP_MAX] = {0};
+	size_t inner = r->k - 2, i = 0;
 
-	n[k++] = 1; /* fits for sure */
-	for (size_t i = 0; i < RAMP && least + i < all; i++)
-		n[k++] = least + i;
-	n[k++] = all;
-	for (size_t i = 0; i < k; i++)
-		same[i] = *f;
-	if (excess_by_order(same, n, k, RAMP_ORDERS, &effort, true, cycles) != 0)
-		return -1;
-	for (size_t o = 0; o < RAMP_ORDERS; o++) {
-		double none = cycles[o] / (double)(1 + f->between), full;
-
-		full = (cycles[(k - 1) * RAMP_ORDERS + o] - (double)(all + f->between) * none) / (double)all;
-		for (size_t i = 1; i + 1 < k; i++)
-			share[o][i - 1] = (cycles[i * RAMP_ORDERS + o] - (double)(n[i] + f->between) * none) /
-			                  (double)n[i] / full;
+	for (size_t k = 0; k < inner; k++) {
+		for (size_t o = 0; o < orders; o++)
+			of_order[o] = r->share[order ? order[o] : o][k];
+		middle[k] = xr_median(of_order, orders);
 	}
-	for (size_t i = 0; i < k - 2; i++) {
-		double of_order[RAMP_ORDERS];
+	xr_monotone_l1(middle, inner, middle);
+	while (i < inner && middle[i] <= line)
+		i++;
+	return r->n[i];
+}
 
-		for (size_t o = 0; o < RAMP_ORDERS; o++)
-			of_order[o] = share[o][i];
-		middle[i] = xr_median(of_order, RAMP_ORDERS);
-	}
-	sets->ways = least + passes_line(middle, k - 2) - 1;
-	for (size_t o = 0; o < RAMP_ORDERS; o++) {
-		size_t ways = least + passes_line(share[o], k - 2) - 1;
+/* From one length that fits to one that does not, every `step`-th. */
+static void make_ramp(struct ramp *r, size_t from, size_t to, size_t step, size_t all, size_t orders)
+{
+	r->k = 0;
+	r->orders = orders;
+	r->n[r->k++] = 1;
+	for (size_t n = from; n <= to && n < all && r->k <= RAMP_MAX; n += step)
+		r->n[r->k++] = n;
+	r->n[r->k++] = all;
+}
 
+/* What other sets, and another line between few and half, would have said. */
+static void weigh_ramp(const struct ramp *r, struct xr_rng *rng, struct xr_tlb_sets *sets, double *near)
+{
+	size_t equal = 0, close = 0;
+
+	for (int i = 0; i < RESAMPLES; i++) {
+		size_t order[RAMP_ORDERS], ways;
+
+		for (size_t o = 0; o < r->orders; o++)
+			order[o] = (size_t)xr_rng_below(rng, r->orders);
+		ways = pages_before(r, order, r->orders, line_from + (line_to - line_from) * xr_rng_unit(rng));
 		equal += ways == sets->ways;
 		close += ways + 1 >= sets->ways && ways <= sets->ways + 1;
 	}
-	sets->sure = (double)equal / RAMP_ORDERS;
-	*near = (double)close / RAMP_ORDERS;
+	sets->sure = (double)equal / RESAMPLES;
+	*near = (double)close / RESAMPLES;
+}
+
+int xr_pages_ramp(const struct xr_page_family *f, size_t all, struct xr_tlb_sets *sets, double *near)
+{
+	struct ramp r;
+
+	sets->ways = 0;
+	sets->sure = *near = 0;
+	make_ramp(&r, 2, all - 1, (all + RAMP_MAX - 1) / RAMP_MAX, all, RAMP_ORDERS / 3);
+	if (read_ramp(f, &r) != 0)
+		return -1;
+	for (int i = 0; i < RAMP_TRIES; i++) {
+		size_t about = pages_before(&r, NULL, r.orders, pushed_out);
+
+		/* Around it; where it is not inside of that, once more. */
+		make_ramp(&r, about > RAMP_AROUND + 1 ? about - RAMP_AROUND : 2, about + RAMP_AROUND, 1, all,
+		          RAMP_ORDERS);
+		if (read_ramp(f, &r) != 0)
+			return -1;
+		sets->ways = pages_before(&r, NULL, r.orders, pushed_out);
+		if ((sets->ways >= r.n[1] || r.n[1] == 2) && sets->ways < r.n[r.k - 2]) {
+			weigh_ramp(&r, xr_run_rng(f->in->run), sets, near);
+			break;
+		}
+	}
 	return 0;
 }

@@ -52,10 +52,9 @@ int xr_pages_try_odd(const struct xr_page_family *family, struct xr_tlb_sets *se
 int xr_pages_confirm(const struct xr_page_family *family, size_t least, struct xr_tlb_sets *sets);
 
 /* Ways of a level that others use as well, so that a few pages are pushed out before all ways are taken, and not all when
- * there is one too many. `about`: how many there may be; `all`: that many are pushed out for sure. Sets the
- * ways, sure: the share of orders that say the same, and *near: of those that say the same or one more or less. */
-int xr_pages_ramp(const struct xr_page_family *family, size_t about, size_t all, struct xr_tlb_sets *sets,
-                  double *near);
+ * there is one too many. `all`: that many are pushed out for sure. Sets the ways, sure: how often other sets, and another
+ * opinion on what is few, would have said the same, and *near: the same or one more or less. 0: nothing was found. */
+int xr_pages_ramp(const struct xr_page_family *family, size_t all, struct xr_tlb_sets *sets, double *near);
 
 /* Cycles per round that n[i] pages of the i-th of k families take more than packed lines: medians over a few orders. */
 int xr_pages_excess(const struct xr_page_family *family, const size_t *n, size_t k, double *cycles);

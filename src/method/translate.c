@@ -60,6 +60,22 @@ int xr_translate_cost(const struct xr_translate *t, const size_t *n, size_t k, d
 	return 0;
 }
 
+int xr_translate_watch(const struct xr_translate *t, size_t n, size_t most, double *cycles, size_t *samples)
+{
+	struct xr_spec spec[2];
+	struct xr_reading reading[2];
+
+	*samples = 0;
+	pair(t, n, xr_rng_next(xr_run_rng(t->run)) >> 16 | 1, spec);
+	if (xr_run_time_with(t->run, &t->effort, spec, 2, reading) != 0)
+		return -1;
+	if (reading[0].status != XR_READ_OK || reading[1].status != XR_READ_OK)
+		return 0;
+	for (; *samples < most && *samples < (size_t)reading[0].samples; ++*samples)
+		cycles[*samples] = reading[0].sample[*samples] - reading[1].cycles;
+	return 0;
+}
+
 size_t xr_curve_points(double from, double to, double ratio, size_t *pages)
 {
 	size_t n = 0;

@@ -20,6 +20,9 @@ struct xr_translate {
  * itself. */
 int xr_translate_cost(const struct xr_translate *t, const size_t *n, size_t k, double *cycles, double *raw);
 
+/* The cost for n pages over time: cycles[i], in the order of the samples, at most `most` of them; *samples: how many. */
+int xr_translate_watch(const struct xr_translate *t, size_t n, size_t most, double *cycles, size_t *samples);
+
 /* The cost over numbers of pages, growing, and what the packed lines take. */
 enum { XR_CURVE_MAX = 64 };
 struct xr_curve {

@@ -31,16 +31,13 @@ enum {
 	PAGES_WANTED = 2048,
 	POOL = 4096,       /* pages */
 	PAGES_NONE = 4096, /* grain where there are no pages */
-	STAIRS_MAX = 5,    /* of pages */
+	STAIRS = 2,
 	LINES = 8,
 	STRANGERS_MORE = 3,
 	SEEN_WELL = 10, /* steps: then it is a level */
 };
 static const uint64_t dense_wanted = UINT64_C(64) << 20, most_wanted = UINT64_C(256) << 20;
 static const double coarse_ns = 100;
-static const double least_sample_ns = 4e3, granules = 200; /* of a lap */
-static const double restless =
-	0.05; /* of the first latency: what nothing in between may make of it on a quiet machine */
 
 struct outer {
 	struct xr_run *run;
@@ -102,86 +99,64 @@ static uint32_t *random_order(struct outer *o, size_t n)
 	return order;
 }
 
-/* The staircases, and what others each of them visits, nearest first, the page looked at being the last of them. */
-struct stairs {
-	struct xr_staircase of[STAIRS_MAX + 2];
-	uint32_t *order[STAIRS_MAX + 2];
-	size_t n;
-};
-enum { NEAR, FAR, CLIMBS /* of pages, from here on */ };
-
 /* Takes out what only looks like a level, see xr_staircase_check(). */
-static int check_levels(struct outer *o, const struct stairs *stairs)
+static int check_levels(struct outer *o, const struct xr_staircase *stairs, uint32_t *const *order)
 {
 	for (size_t l = 1; l + 1 < o->n_levels; l++) {
-		int sum = 0;
+		int no = 0, yes = 0;
 
-		for (size_t s = 0; s < stairs->n && o->level[l].seen < SEEN_WELL; s++) {
-			int vote = 0;
+		for (size_t s = 0; s <= STAIRS && o->level[l].seen < SEEN_WELL; s++) {
+			bool real;
 
-			if (s != FAR && xr_staircase_check(&o->evict, s == NEAR ? 0 : stairs->order[s][o->n_items - 1],
-			                                   stairs->order[s], &stairs->of[s], o->level[l - 1].latency,
-			                                   o->level[l].latency, o->level[l + 1].latency, &vote) != 0)
+			if (xr_staircase_check(&o->evict, s < STAIRS ? order[s][o->n_items - 1] : 0, order[s],
+			                       &stairs[s], o->level[l - 1].latency, o->level[l].latency,
+			                       o->level[l + 1].latency, &real) != 0)
 				return -1;
-			sum += vote;
+			no += !real;
+			yes += real;
 		}
-		if (sum >= 0)
+		if (no <= yes)
 			continue;
 		memmove(&o->level[l], &o->level[l + 1], (o->n_levels - l - 1) * sizeof *o->level);
 		o->n_levels--;
 		l--;
-		xr_levels_sizes(stairs->of, stairs->n, o->level, o->n_levels);
+		xr_levels_sizes(stairs, STAIRS + 2, o->level, o->n_levels);
 	}
 	return 0;
 }
 
-static int climb(struct outer *o, struct stairs *stairs)
-{
-	size_t s = stairs->n++;
-
-	stairs->order[s] = random_order(o, o->n_items);
-	if (xr_staircase_climb(&o->evict, stairs->order[s][o->n_items - 1], stairs->order[s], o->n_items - 1, o->hit,
-	                       &stairs->of[s]) != 0)
-		return -1;
-	o->noise = fmax(o->noise, stairs->of[s].range);
-	xr_run_progress(o->run, 0.1 * (double)(s - FAR), "levels");
-	return 0;
-}
-
-/* Has a neighbour made something of the staircases that another one might clear up? */
-static bool is_unclear(const struct outer *o, size_t dropped)
-{
-	for (size_t l = 1; l + 1 < o->n_levels; l++)
-		dropped += o->level[l].witnesses < 2;
-	return dropped > 0 && o->noise > restless * o->hit;
-}
-
 static int find_levels(struct outer *o)
 {
-	struct stairs stairs = {.n = CLIMBS};
-	struct xr_staircase *near = &stairs.of[NEAR], *far = &stairs.of[FAR], *first = &stairs.of[CLIMBS];
+	struct xr_staircase stairs[STAIRS + 2], *near = &stairs[STAIRS], *far = near + 1;
 	struct xr_description *d = xr_run_description(o->run);
+	uint32_t *order[STAIRS + 1];
 	struct xr_walk all = {.run = o->run,
 	                      .buffer = BUFFER + 3,
 	                      .page = o->evict.page,
 	                      .line = o->line,
 	                      .tlbs = xr_tlbs_known(o->run)};
-	size_t dropped;
 
-	stairs.order[NEAR] = o->order;
-	if (climb(o, &stairs) != 0 || xr_staircase_near(&o->evict, o->hit, near) != 0 ||
+	order[STAIRS] = xr_arena_array(xr_run_arena(o->run), uint32_t, o->n_items);
+	for (uint32_t i = 0; i < o->n_items; i++)
+		order[STAIRS][i] = i;
+	for (size_t s = 0; s < STAIRS; s++) {
+		order[s] = random_order(o, o->n_items);
+		if (xr_staircase_climb(&o->evict, order[s][o->n_items - 1], order[s], o->n_items - 1, o->hit,
+		                       &stairs[s]) != 0)
+			return -1;
+		xr_run_progress(o->run, 0.1 * (double)(s + 1), "levels");
+	}
+	if (xr_staircase_near(&o->evict, o->hit, near) != 0 ||
 	    xr_staircase_far(&all, o->room / 256, o->room, o->most, far) != 0)
 		return -1;
-	do {
-		if (climb(o, &stairs) != 0)
-			return -1;
-		o->n_levels = xr_levels_from(stairs.of, stairs.n, o->hit, o->level, &dropped);
-	} while (is_unclear(o, dropped) && stairs.n < CLIMBS + STAIRS_MAX);
-	if (check_levels(o, &stairs) != 0)
+	o->n_levels = xr_levels_from(stairs, STAIRS + 2, o->hit, o->level);
+	if (check_levels(o, stairs, order) != 0)
 		return -1;
 	o->walk = *far;
-	xr_series_put(d, "cache.staircase", "pages visited in between", "", first->pages, "time of a line of the page",
-	              "cycles", first->cycles, first->n);
+	for (size_t s = 0; s < STAIRS; s++)
+		o->noise = fmax(o->noise, stairs[s].range);
+	xr_series_put(d, "cache.staircase", "pages visited in between", "", stairs[0].pages,
+	              "time of a line of the page", "cycles", stairs[0].cycles, stairs[0].n);
 	xr_series_put(d, "cache.walk", "pages walked over", "", far->pages, "time per access", "cycles", far->cycles,
 	              far->n);
 	return 0;
@@ -228,15 +203,14 @@ static const char *level_id(struct outer *o, size_t level, const char *what)
 	return xr_arena_printf(xr_run_arena(o->run), "cache.l%zu.%s", level + 1, what);
 }
 
-/* How sure it is that each of the levels is one. The odds double with every second step on it, but only as far as the
- * machine is quiet: a neighbour makes them all alike wrong. Two other pages that say the same are better evidence. */
+/* Steps seen on the level seen least: the odds that it is one double with every second step. */
 static double sure_of_levels(const struct outer *o)
 {
-	double quiet = fmax(0, 1 - o->noise / o->hit), least = SEEN_WELL;
+	int least = SEEN_WELL;
 
 	for (size_t l = 1; l + 1 < o->n_levels; l++)
-		least = fmin(least, fmax(2.0 * o->level[l].witnesses, quiet * o->level[l].seen / 2));
-	return fmin(0.97, 1 - exp2(-least));
+		least = o->level[l].seen < least ? o->level[l].seen : least;
+	return fmin(0.97, 1 - exp2(-least / 2.0));
 }
 
 static void put_levels(struct outer *o)
@@ -273,7 +247,8 @@ static struct xr_laps laps_for(const struct outer *o, size_t level)
 	                       .miss = o->level[level + 1].latency - o->level[level].latency,
 	                       .effort = o->evict.effort};
 
-	laps.sample_ns = fmax(least_sample_ns, granules * xr_run_number(o->run, "timer.resolution", 1));
+	if (laps.effort.samples == 0)
+		laps.effort = (struct xr_effort){.samples = 3, .samples_max = 6};
 	return laps;
 }
 

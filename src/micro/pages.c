@@ -5,10 +5,11 @@
  * virtual machine the host may have split them. An OS that promotes hot ranges to huge pages shows as a walk that
  * becomes quicker while it goes on.
  *
- * Algorithm: n pages, four times what the first TLB holds, one line each, against packed lines: in a buffer of small
- * pages, in one for which huge ones were asked, and again and again in one that is left to the OS.
+ * Algorithm: n pages, three times what the first TLB holds, one line each, against packed lines: in a buffer of small
+ * pages, in one for which huge ones were asked, and for a while in one that is left to the OS: there every sample
+ * counts, in the order of time, first short ones and then longer ones.
  *
- * When it fails: no TLB to be seen; a promotion that takes longer than the half second that is waited for here.
+ * When it fails: no TLB to be seen; a promotion that takes longer than the time that is waited for here.
  */
 #include "method/translate.h"
 #include "micro/micro.h"
@@ -16,7 +17,18 @@
 
 #include <math.h>
 
-enum { BUFFER = 40, ROUNDS = 40, ROUNDS_SHORT = 8, PAGES_LEAST = 512, MEMORY = 32 << 20 };
+enum {
+	BUFFER = 40, /* id */
+	EARLY = 12,  /* samples at first, for it may not take long */
+	LATE = 160,  /* and then, each of LATE_NS */
+	LATE_NS = 400000,
+	WATCHED = EARLY + LATE,
+	TIMES = 3, /* what the first TLB holds */
+	HUGE_SAMPLES = 27,
+	PAGES_LEAST = 24,
+	PAGES_OF_BUFFER = 1024, /* room for a huge page, at any place */
+	MEMORY = 32 << 20,
+};
 static const double gone = 0.4; /* of the cost: less is left of it with huge pages */
 
 struct pages {
@@ -25,58 +37,87 @@ struct pages {
 	size_t n;
 };
 
-static int cost_with(struct pages *p, enum xr_backing backing, unsigned id, double *cycles)
+/* The share of samples that say the same as their median does. */
+static double agreement(const double *cycles, size_t n, double limit)
 {
-	p->translate.buffer.backing = backing;
-	p->translate.buffer.id = id;
-	return xr_translate_cost(&p->translate, &p->n, 1, cycles, NULL);
+	bool below = xr_median(cycles, n) < limit;
+	size_t agree = 0;
+
+	for (size_t i = 0; i < n; i++)
+		agree += (cycles[i] < limit) == below;
+	return ((double)agree + 0.5) / ((double)n + 1);
 }
 
 static int find_huge(struct pages *p, double small)
 {
 	struct xr_description *d = xr_run_description(p->run);
-	double huge;
+	double cycles[HUGE_SAMPLES], huge;
 	struct xr_fact *fact;
+	size_t n;
 
-	if (cost_with(p, XR_HUGE, BUFFER + 2, &huge) != 0)
+	p->translate.buffer.backing = XR_HUGE;
+	p->translate.buffer.id = BUFFER + 2;
+	p->translate.effort = (struct xr_effort){.samples = HUGE_SAMPLES, .samples_max = HUGE_SAMPLES};
+	if (xr_translate_watch(&p->translate, p->n, HUGE_SAMPLES, cycles, &n) != 0)
 		return -1;
-	fact = xr_fact_bool(d, "memory.huge_pages", huge < gone * small,
-	                    huge < gone * small || huge > 0.8 * small ? 0.95 : 0.7,
+	if (n == 0) {
+		xr_fact_none(d, "memory.huge_pages", XR_FAILED, "the walk could not be timed");
+		return 0;
+	}
+	huge = xr_median(cycles, n);
+	fact = xr_fact_bool(d, "memory.huge_pages", huge < gone * small, fmin(0.97, agreement(cycles, n, gone * small)),
 	                    "cost of translation with and without");
 	xr_fact_note(fact, "translation costs %.1f cycles with huge pages, %.1f without", fmax(huge, 0), small);
 	return 0;
 }
 
-/* The cost again and again, from the first use of the buffer on. */
+/* The cost from the first use of a buffer on. */
+static int watch(struct pages *p, double *cycles, size_t *early, size_t *n)
+{
+	size_t late;
+
+	p->translate.buffer.backing = XR_ANY;
+	p->translate.buffer.id = BUFFER + 4;
+	p->translate.effort = (struct xr_effort){.samples = EARLY, .samples_max = EARLY, .sample_ns = 20e3};
+	if (xr_translate_watch(&p->translate, p->n, EARLY, cycles, early) != 0)
+		return -1;
+	xr_run_progress(p->run, 0.5, "pages that grow");
+	p->translate.effort = (struct xr_effort){.samples = LATE, .samples_max = LATE, .sample_ns = LATE_NS};
+	if (xr_translate_watch(&p->translate, p->n, LATE, cycles + *early, &late) != 0)
+		return -1;
+	*n = *early + late;
+	return 0;
+}
+
 static int find_resizing(struct pages *p, double small)
 {
 	struct xr_description *d = xr_run_description(p->run);
-	double x[ROUNDS], y[ROUNDS], early, late;
+	double x[WATCHED], y[WATCHED], limit = gone * small, first, last;
+	size_t early, n, tail;
+	struct xr_fact *fact;
 
-	p->translate.orders = 1;
-	for (size_t i = 0; i < ROUNDS; i++) {
-		x[i] = (double)i;
-		/* Short looks first, for it may not take long. */
-		p->translate.effort = i < ROUNDS_SHORT
-		                              ? (struct xr_effort){.samples = 3, .samples_max = 3, .sample_ns = 20e3}
-		                              : (struct xr_effort){.samples = 9, .samples_max = 9, .sample_ns = 400e3};
-		if (cost_with(p, XR_ANY, BUFFER + 4, &y[i]) != 0)
-			return -1;
-		xr_run_progress(p->run, 0.3 + 0.7 * (double)i / ROUNDS, "pages that grow");
+	if (watch(p, y, &early, &n) != 0)
+		return -1;
+	if (early < 3 || n < early + 3) {
+		xr_fact_none(d, "memory.page_resizing", XR_FAILED, "too few samples");
+		return 0;
 	}
-	xr_series_put(d, "memory.page_resizing", "look", "", x, "cost of translation per access", "cycles", y, ROUNDS);
-	early = xr_median(y, 3);
-	late = xr_median(y + ROUNDS - 9, 9);
-	if (early < gone * small)
-		xr_fact_note(xr_fact_bool(d, "memory.page_resizing", false, 0.8, "cost of translation over time"),
-		             "pages are large from the start");
-	else if (late < gone * fmin(early, small))
-		xr_fact_bool(d, "memory.page_resizing", true, 0.95, "cost of translation over time");
-	else
-		xr_fact_note(xr_fact_bool(d, "memory.page_resizing", false, 0.8, "cost of translation over time"),
-		             "not within the half second looked at");
-	xr_fact_add_series((struct xr_fact *)(uintptr_t)xr_description_fact(d, "memory.page_resizing"),
-	                   "memory.page_resizing");
+	for (size_t i = 0; i < n; i++)
+		x[i] = (double)i;
+	xr_series_put(d, "memory.page_resizing", "sample", "", x, "cost of translation per access", "cycles", y, n);
+	tail = (n - early) / 3;
+	first = xr_median(y, early);
+	last = xr_median(y + n - tail, tail);
+	fact = xr_fact_bool(d, "memory.page_resizing", first >= limit && last < limit,
+	                    agreement(y, early, limit) * agreement(y + n - tail, tail, limit),
+	                    "cost of translation over time");
+	if (first < limit)
+		xr_fact_note(fact, "pages are large from the start");
+	else if (last >= limit)
+		xr_fact_note(fact, "not within the %.0f ms looked at", LATE * LATE_NS * 1e-6);
+	/* What does not happen while it is looked for may still happen later. */
+	fact->confidence = fmin(fact->confidence, first >= limit && last < limit ? 0.97 : 0.8);
+	xr_fact_add_series(fact, "memory.page_resizing");
 	return 0;
 }
 
@@ -85,14 +126,17 @@ static int run(struct xr_run *run)
 	const struct xr_target_info *info = xr_run_info(run);
 	double entries = xr_run_number(run, "tlb.d1.entries", 0), small;
 	struct pages p = {.run = run};
-	uint64_t bytes = info->memory_bytes / 8 < MEMORY ? info->memory_bytes / 8 : MEMORY;
+	uint64_t most = info->memory_bytes / 8 < MEMORY ? info->memory_bytes / 8 : MEMORY, bytes;
 
+	p.n = (size_t)fmax(TIMES * entries, PAGES_LEAST);
+	bytes = (p.n > PAGES_OF_BUFFER ? p.n : PAGES_OF_BUFFER) * info->page_bytes;
+	if (bytes > most)
+		bytes = most;
 	p.translate = (struct xr_translate){.run = run,
 	                                    .buffer = {BUFFER, bytes, XR_SMALL},
 	                                    .page = info->page_bytes,
 	                                    .line = 2 * (uint64_t)xr_run_number(run, "cache.l1d.line", 64),
 	                                    .orders = 3};
-	p.n = (size_t)fmax(4 * entries, PAGES_LEAST);
 	if (entries == 0 || p.n * info->page_bytes > bytes) {
 		static const char *const id[] = {"memory.huge_pages", "memory.page_resizing"};
 
@@ -101,7 +145,7 @@ static int run(struct xr_run *run)
 			             entries == 0 ? "no TLB was seen" : "too little memory");
 		return 0;
 	}
-	if (cost_with(&p, XR_SMALL, BUFFER, &small) != 0)
+	if (xr_translate_cost(&p.translate, &p.n, 1, &small, NULL) != 0)
 		return -1;
 	if (find_huge(&p, small) != 0)
 		return -1;

@@ -17,11 +17,13 @@
  *   Buffer", Gras et al. 2018, §5). Pages i 2^b + (i xor c) are in one set if the fields have b bits; the b for which
  *   many of them cost more says how many sets, the least number that does how many ways.
  *
+ *   Either way a witness: of neighbouring pages, three quarters of what was found must fit and a third more must not.
+ *
  * When it fails: sets that are hashed otherwise. Then the middle of the second step of the cost over pages is its size,
  * said with less confidence; a step is believed only where the packed lines cost the same before and after, else it is
  * the caches'. Pages that are neighbours in memory too may share an entry: pages come in shuffled order.
  */
-#include "method/pagesets.h"
+#include "method/behind.h"
 #include "method/translate.h"
 #include "micro/micro.h"
 #include "stat/stat.h"
@@ -32,17 +34,13 @@
 enum {
 	BUFFER = 30, /* id; packed lines in the next */
 	PAGES_MAX = 16384,
-	CURVE_FIRST = 1024, /* pages: first levels are smaller */
+	CURVE_SHORT = 64,   /* pages: many first levels are smaller */
+	CURVE_FIRST = 1024, /* all but few are */
 	CURVE_PAGES = 8192,
 	MANY_ORDERS_UP_TO = 512, /* pages */
 	FIRST_ENTRIES_MAX = 4096,
-	WIDE_MAX = 14,
 	FEW = 5,
-	MANY = 64,
-	WANDER = 64,  /* votes are taken this many pages further on at most, times the first cache's colours */
-	FOLD_MIN = 4, /* bits */
-	FOLDS = 7,
-	FOLDED_PAGES = 40, /* of one set: more than ways */
+	WANDER = 64, /* votes are taken this many pages further on at most, times the first cache's colours */
 	DELTA_MIN = 512,
 	DELTAS = 8,
 	TRIES = 3,
@@ -111,24 +109,46 @@ static size_t next_step(const struct tlb *t, const double *y, size_t i, double *
 	return up;
 }
 
-/* Height of the first step; 0: there is none. */
-static double first_step(struct tlb *t)
+/* The first step: its height, and the numbers of pages just below and above it; 0: there is none. */
+static double first_step(const struct tlb *t, size_t *below, size_t *above)
 {
 	double y[XR_CURVE_MAX], height;
+	size_t up;
 
 	xr_monotone_l1(t->curve.y, t->curve.n, y);
-	return next_step(t, y, 0, &height) ? height : 0;
+	up = next_step(t, y, 0, &height);
+	if (up == 0)
+		return 0;
+	*below = (size_t)t->curve.x[up - 1];
+	*above = (size_t)t->curve.x[up];
+	return height;
+}
+
+/* The curve as far as it takes to see its first step, and what follows. */
+static int look_for_step(struct tlb *t, double *height, size_t *below, size_t *above)
+{
+	*height = 0;
+	for (size_t most = CURVE_SHORT; most <= CURVE_PAGES; most *= most < CURVE_FIRST ? 4 : 8) {
+		if (extend_curve(t, most) != 0)
+			return -1;
+		*height = first_step(t, below, above);
+		if (*height > 0 && *above * 5 <= most * 2)
+			break;
+	}
+	return 0;
 }
 
 /* ---- first level ----------------------------------------------------------------------------------------------- */
 
-static int try_first(struct tlb *t)
+/* Around the step. */
+static int try_first(struct tlb *t, size_t below, size_t above)
 {
 	struct xr_page_family f = {.in = &t->sets, .stride = 1};
 	struct xr_tlb_sets *level = &t->level[0];
+	const size_t guess[] = {below + 1, above, 0};
 	size_t n;
 
-	if (xr_pages_length(&f, FIRST_ENTRIES_MAX, NULL, &n) != 0)
+	if (xr_pages_length(&f, FIRST_ENTRIES_MAX, guess, &n) != 0)
 		return -1;
 	if (n == SIZE_MAX)
 		return 0;
@@ -146,121 +166,38 @@ static int try_first(struct tlb *t)
 }
 
 /* Once more when the votes contradict each other: somebody may have been there. */
-static int find_first(struct tlb *t)
+static int find_first(struct tlb *t, size_t below, size_t above)
 {
 	for (int i = 0; i < TRIES && (i == 0 || (t->entries[0] > 0 && t->level[0].sure < 0.8)); i++)
-		if (try_first(t) != 0)
+		if (try_first(t, below, above) != 0)
 			return -1;
 	return 0;
 }
 
 /* ---- second level ---------------------------------------------------------------------------------------------- */
 
-/* Pages of one set of the first level. `others`: with some between, for too few to push each other out of it. */
-static struct xr_page_family pages_behind_first(struct tlb *t, size_t stride, bool others)
+static struct xr_behind behind_first(struct tlb *t)
 {
-	const struct xr_tlb_sets *first = &t->level[0];
-
-	return (struct xr_page_family){.in = &t->sets,
-	                               .stride = stride,
-	                               .between = others && stride > first->stride ? first->ways + 2 : 0,
-	                               .step = first->stride};
+	return (struct xr_behind){&t->sets, &t->level[0], t->penalty[0], t->hit};
 }
 
-static struct xr_page_family pages_of_folded_set(struct tlb *t, unsigned bits)
+static int find_strided(struct tlb *t)
 {
-	const struct xr_tlb_sets *first = &t->level[0];
-
-	return (struct xr_page_family){.in = &t->sets,
-	                               .stride = 1,
-	                               .between = first->stride * (2 * first->ways + 2),
-	                               .fold = bits,
-	                               .set = (size_t)xr_rng_below(xr_run_rng(t->run), (uint64_t)1 << bits)};
-}
-
-/* Where pages begin to cost more than a miss of the first level. */
-struct rise {
-	size_t at, stride; /* so many pages, this far apart; 0: nowhere */
-	double by;         /* cycles each */
-};
-
-/* What n pages cost each that are as far apart as there is room for; from `least` on. */
-static int find_rise(struct tlb *t, size_t least, bool others, struct rise *rise)
-{
-	/* Many only after few: where the number of sets is no power of two, no stride leads to a single one. */
-	static const size_t few[WIDE_MAX] = {3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, MANY},
-			    many[] = {96, 128, 192};
-	const size_t *numbers = least < MANY ? few : many;
-	struct xr_page_family f[WIDE_MAX + 1];
-	double cycles[WIDE_MAX + 1], more[WIDE_MAX + 1];
-	size_t n[WIDE_MAX + 1], k = 0;
-
-	*rise = (struct rise){0, 0, 0};
-	n[k++] = least;
-	for (size_t i = 0; i < (least < MANY ? WIDE_MAX : sizeof many / sizeof *many); i++)
-		if (numbers[i] > least)
-			n[k++] = numbers[i];
-	for (size_t i = 0; i < k; i++) {
-		size_t s = t->level[0].stride;
-
-		while (s * 2 * n[i] <= t->sets.pages)
-			s *= 2;
-		f[i] = pages_behind_first(t, s, others);
-		if (n[i] * s > t->sets.pages)
-			k = i;
-	}
-	if (k < 2)
-		return 0;
-	if (xr_pages_excess(f, n, k, cycles) != 0)
-		return -1;
-	for (size_t i = 0; i < k; i++) { /* per page visited, above noise */
-		double all = (double)(n[i] + f[i].between);
-
-		more[i] = cycles[i] / all - t->penalty[0] - 0.02 * (t->hit + t->penalty[0]);
-		if (i > 0 && more[i - 1] > 0 && more[i] > 0) {
-			*rise = (struct rise){n[i - 1], f[i - 1].stride,
-			                      (cycles[i] - all * t->penalty[0]) / (double)n[i]};
-			break;
-		}
-	}
-	return 0;
-}
-
-/* Pages that miss the first level and hit the second push each other out where there are enough of them; where the
- * second has no more ways than the first they never are. */
-static int find_pages_behind(struct tlb *t, struct xr_page_family *f, struct rise *rise)
-{
-	size_t least = t->level[0].ways + 2;
-	bool others = false;
-
-	*f = (struct xr_page_family){0};
-	if (find_rise(t, least, false, rise) != 0)
-		return -1;
-	if (rise->at <= least) {
-		others = true;
-		if (find_rise(t, 2, true, rise) != 0 || (rise->at == 0 && find_rise(t, MANY, true, rise) != 0))
-			return -1;
-	}
-	*f = pages_behind_first(t, rise->stride, others);
-	return 0;
-}
-
-static int find_second(struct tlb *t)
-{
+	const struct xr_behind b = behind_first(t);
 	struct xr_tlb_sets *level = &t->level[1];
 	struct xr_page_family f;
-	struct rise rise;
+	struct xr_rise rise;
 	size_t n;
 	bool rule;
 
-	if (find_pages_behind(t, &f, &rise) != 0)
+	if (xr_pages_behind(&b, &f, &rise) != 0)
 		return -1;
 	if (rise.at == 0)
 		return 0;
 	/* What a miss of the first level costs is part of every access here: sets differ by more than that. */
 	t->sets.compact.limit = t->penalty[0] + 0.02 * t->hit;
 	t->sets.compact.more = of_rise * rise.by;
-	if (rise.at > MANY) /* they are in many sets, of which one overflows first */
+	if (rise.at > XR_BEHIND_MANY) /* they are in many sets, of which one overflows first */
 		t->sets.compact.more *= FEW / (double)rise.at;
 	if (xr_pages_length(&f, 2 * rise.at, NULL, &n) != 0)
 		return -1;
@@ -279,68 +216,23 @@ static int find_second(struct tlb *t)
 	return n * f.stride > t->sets.pages ? 0 : xr_pages_penalty(&f, n, t->penalty[0], &t->penalty[1], &t->error[1]);
 }
 
-/* Many pages of one set, if sets are chosen by two fields of so many bits: the bits for which they cost more than a miss
- * of the first level, and how much; 0: there are none. */
-static int find_fold(struct tlb *t, unsigned *bits, struct rise *rise)
-{
-	struct xr_page_family f[FOLDS];
-	double cycles[FOLDS], best = 0, second = 0;
-	size_t n[FOLDS], k = 0;
-
-	for (unsigned b = FOLD_MIN; b < FOLD_MIN + FOLDS; b++, k++) {
-		f[k] = pages_of_folded_set(t, b);
-		n[k] = FOLDED_PAGES;
-		if (n[k] > (size_t)1 << b)
-			n[k] = (size_t)1 << b;
-		if (n[k] << b > t->sets.pages)
-			break;
-	}
-	*bits = 0;
-	*rise = (struct rise){0, 0, 0};
-	if (k < 2)
-		return 0;
-	if (xr_pages_excess(f, n, k, cycles) != 0)
-		return -1;
-	for (size_t i = 0; i < k; i++) {
-		double each = (cycles[i] - (double)(n[i] + f[i].between) * t->penalty[0]) / (double)n[i];
-
-		if (each > best) {
-			second = best;
-			best = each;
-			*bits = f[i].fold;
-			*rise = (struct rise){n[i], (size_t)1 << *bits, each};
-		} else if (each > second) {
-			second = each;
-		}
-	}
-	if (best < 3 * second || best < 0.25 * (t->hit + t->penalty[0]))
-		*bits = 0;
-	return 0;
-}
-
 /* Sets that are chosen by the exclusive or of two fields of the page number: no stride finds them. */
 static int find_folded(struct tlb *t)
 {
+	const struct xr_behind b = behind_first(t);
 	struct xr_tlb_sets *level = &t->level[1];
 	struct xr_page_family f;
-	struct rise rise;
+	struct xr_rise rise;
 	unsigned bits;
-	size_t n;
 
 	t->sets.compact.wander = 0; /* elsewhere they would be in other sets */
-	if (find_fold(t, &bits, &rise) != 0)
+	if (xr_pages_fold(&b, &bits, &rise) != 0)
 		return -1;
 	if (bits == 0)
 		return 0;
-	f = pages_of_folded_set(t, bits);
-	t->sets.compact.limit = t->penalty[0] + 0.02 * t->hit;
-	t->sets.compact.more = of_rise * rise.by;
-	if (xr_pages_length(&f, rise.at, NULL, &n) != 0)
-		return -1;
-	if (n == SIZE_MAX)
-		return 0;
-	*level = (struct xr_tlb_sets){n - 1, (size_t)1 << bits, 0};
-	if (xr_pages_ramp(&f, n - 1, rise.at, level, &t->near) != 0)
+	f = xr_pages_of_fold(&b, bits);
+	*level = (struct xr_tlb_sets){0, (size_t)1 << bits, 0};
+	if (xr_pages_ramp(&f, rise.at, level, &t->near) != 0)
 		return -1;
 	t->entries[1] = level->ways * level->stride;
 	return xr_pages_penalty(&f, rise.at, t->penalty[0], &t->penalty[1], &t->error[1]);
@@ -386,6 +278,50 @@ static int find_middle(struct tlb *t)
 	t->middle = middle;
 	t->entries[1] = (size_t)lround(middle);
 	t->penalty[1] = second;
+	return 0;
+}
+
+/* A witness that needs no sets: of neighbouring pages, three quarters of what the level is said to hold must not cost
+ * what missing it costs, a third more than it holds must. It is not heard where the caches have a say, too. */
+static int ask_neighbours(struct tlb *t, bool *agree)
+{
+	const size_t n[2] = {t->entries[1] * 3 / 4, t->entries[1] * 4 / 3};
+	double miss = t->penalty[1] - t->penalty[0];
+	struct xr_curve c = {0};
+
+	*agree = true;
+	if (n[0] < 2 || n[1] > t->sets.pages || miss <= 0)
+		return 0;
+	if (time_curve(t, n, 2, 3, &c) != 0)
+		return -1;
+	if (fabs(c.packed[1] - c.packed[0]) < 0.2 * miss)
+		*agree = c.y[0] < t->penalty[0] + 0.5 * miss && c.y[1] > t->penalty[0] + 0.2 * miss;
+	return 0;
+}
+
+/* By strides, by folded sets, or the middle of the step: the first that neighbouring pages do not contradict; else the
+ * first, in doubt. */
+static int find_second(struct tlb *t)
+{
+	static int (*const find[])(struct tlb *) = {find_strided, find_folded};
+	struct tlb doubted = {.entries = {0}};
+	bool agree;
+
+	for (size_t i = 0; i < sizeof find / sizeof *find && t->entries[1] == 0; i++) {
+		if (find[i](t) != 0 || (t->entries[1] > 0 && ask_neighbours(t, &agree) != 0))
+			return -1;
+		if (t->entries[1] == 0 || agree)
+			continue;
+		t->level[1].sure = fmin(t->level[1].sure, 0.5);
+		t->near = fmin(t->near, 0.5);
+		if (doubted.entries[1] == 0)
+			doubted = *t;
+		t->entries[1] = 0;
+	}
+	if (t->entries[1] == 0 && find_middle(t) != 0)
+		return -1;
+	if (t->entries[1] == 0 && doubted.entries[1] > 0)
+		*t = doubted;
 	return 0;
 }
 
@@ -512,21 +448,16 @@ static size_t colours_of_first_cache(const struct xr_run *run, uint64_t page)
 static int find_levels(struct tlb *t)
 {
 	uint64_t page;
+	size_t below, above;
 	double sure, first;
 
-	if (extend_curve(t, CURVE_FIRST) != 0)
+	if (look_for_step(t, &first, &below, &above) != 0)
 		return -1;
 	xr_run_progress(t->run, 0.2, "first level");
-	first = first_step(t);
-	if (first == 0) {
-		if (extend_curve(t, CURVE_PAGES) != 0)
-			return -1;
-		first = first_step(t);
-	}
 	if (first > 0) {
 		t->sets.compact.limit = 0.35 * first;
 		t->penalty[0] = first;
-		if (find_first(t) != 0)
+		if (find_first(t, below, above) != 0)
 			return -1;
 	}
 	if (t->entries[0] == 0) {
@@ -540,8 +471,7 @@ static int find_levels(struct tlb *t)
 	put_page(t, page, sure);
 	put_level(t, 0);
 	xr_run_progress(t->run, 0.7, "second level");
-	if (find_second(t) != 0 || (t->entries[1] == 0 && find_folded(t) != 0) ||
-	    (t->entries[1] == 0 && find_middle(t) != 0))
+	if (find_second(t) != 0)
 		return -1;
 	if (t->entries[1] == 0)
 		put_none(t, 3, "no second step up to %zu pages");

@@ -1,0 +1,128 @@
+/* Pages behind the first TLB, see behind.h. */
+#include "method/behind.h"
+
+enum {
+	WIDE_MAX = 14,
+	FOLD_MIN = 4, /* bits */
+	FOLDS = 7,
+	FOLDED_PAGES = 40, /* of one set: more than ways */
+};
+
+/* Pages of one set of the first level. `others`: with some between, for too few to push each other out of it. */
+static struct xr_page_family pages_behind_first(const struct xr_behind *b, size_t stride, bool others)
+{
+	const struct xr_tlb_sets *first = b->first;
+
+	return (struct xr_page_family){.in = b->sets,
+	                               .stride = stride,
+	                               .between = others && stride > first->stride ? first->ways + 2 : 0,
+	                               .step = first->stride};
+}
+
+struct xr_page_family xr_pages_of_fold(const struct xr_behind *b, unsigned bits)
+{
+	const struct xr_tlb_sets *first = b->first;
+
+	return (struct xr_page_family){.in = b->sets,
+	                               .stride = 1,
+	                               .between = first->stride * (2 * first->ways + 2),
+	                               .fold = bits,
+	                               .set = (size_t)xr_rng_below(xr_run_rng(b->sets->run), (uint64_t)1 << bits)};
+}
+
+/* What n pages cost each that are as far apart as there is room for; from `least` on. */
+static int find_rise(const struct xr_behind *b, size_t least, bool others, struct xr_rise *rise)
+{
+	/* Many only after few: where the number of sets is no power of two, no stride leads to a single one. */
+	static const size_t few[WIDE_MAX] = {3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48, XR_BEHIND_MANY},
+			    many[] = {96, 128, 192};
+	const size_t *numbers = least < XR_BEHIND_MANY ? few : many;
+	struct xr_page_family f[WIDE_MAX + 1];
+	double cycles[WIDE_MAX + 1], more[WIDE_MAX + 1];
+	size_t n[WIDE_MAX + 1], k = 0;
+
+	*rise = (struct xr_rise){0, 0, 0};
+	n[k++] = least;
+	for (size_t i = 0; i < (least < XR_BEHIND_MANY ? WIDE_MAX : sizeof many / sizeof *many); i++)
+		if (numbers[i] > least)
+			n[k++] = numbers[i];
+	for (size_t i = 0; i < k; i++) {
+		size_t s = b->first->stride;
+
+		while (s * 2 * n[i] <= b->sets->pages)
+			s *= 2;
+		f[i] = pages_behind_first(b, s, others);
+		if (n[i] * s > b->sets->pages)
+			k = i;
+	}
+	if (k < 2)
+		return 0;
+	if (xr_pages_excess(f, n, k, cycles) != 0)
+		return -1;
+	for (size_t i = 0; i < k; i++) { /* per page visited, above noise */
+		double all = (double)(n[i] + f[i].between);
+
+		more[i] = cycles[i] / all - b->penalty - 0.02 * (b->hit + b->penalty);
+		if (i > 0 && more[i - 1] > 0 && more[i] > 0) {
+			*rise = (struct xr_rise){n[i - 1], f[i - 1].stride,
+			                         (cycles[i] - all * b->penalty) / (double)n[i]};
+			break;
+		}
+	}
+	return 0;
+}
+
+int xr_pages_behind(const struct xr_behind *b, struct xr_page_family *f, struct xr_rise *rise)
+{
+	size_t least = b->first->ways + 2;
+	bool others = false;
+
+	*f = (struct xr_page_family){0};
+	if (find_rise(b, least, false, rise) != 0)
+		return -1;
+	if (rise->at <= least) {
+		others = true;
+		if (find_rise(b, 2, true, rise) != 0 ||
+		    (rise->at == 0 && find_rise(b, XR_BEHIND_MANY, true, rise) != 0))
+			return -1;
+	}
+	*f = pages_behind_first(b, rise->stride, others);
+	return 0;
+}
+
+int xr_pages_fold(const struct xr_behind *b, unsigned *bits, struct xr_rise *rise)
+{
+	struct xr_page_family f[FOLDS];
+	double cycles[FOLDS], best = 0, second = 0;
+	size_t n[FOLDS], k = 0;
+
+	for (unsigned w = FOLD_MIN; w < FOLD_MIN + FOLDS; w++, k++) {
+		f[k] = xr_pages_of_fold(b, w);
+		n[k] = FOLDED_PAGES;
+		if (n[k] > (size_t)1 << w)
+			n[k] = (size_t)1 << w;
+		if (n[k] << w > b->sets->pages)
+			break;
+	}
+	*bits = 0;
+	*rise = (struct xr_rise){0, 0, 0};
+	if (k < 2)
+		return 0;
+	if (xr_pages_excess(f, n, k, cycles) != 0)
+		return -1;
+	for (size_t i = 0; i < k; i++) {
+		double each = (cycles[i] - (double)(n[i] + f[i].between) * b->penalty) / (double)n[i];
+
+		if (each > best) {
+			second = best;
+			best = each;
+			*bits = f[i].fold;
+			*rise = (struct xr_rise){n[i], (size_t)1 << *bits, each};
+		} else if (each > second) {
+			second = each;
+		}
+	}
+	if (best < 3 * second || best < 0.25 * (b->hit + b->penalty))
+		*bits = 0;
+	return 0;
+}
