@@ -20,6 +20,7 @@ enum {
 	SCRIPT_REPS = 64,
 	SCRIPT_PHASE_MAX = 400000,
 	IRQ_LINES = 64,
+	IRQ_LOOK = 512, /* visits by which the cost of coming home after an interrupt is estimated */
 };
 
 struct chain {
@@ -59,7 +60,7 @@ static void settle(const struct xr_machine *m, struct xr_mem *mem, struct xr_tri
 	if (!(m->interrupts_hz > 0))
 		return;
 	xr_mem_interrupt(mem, 0, IRQ_LINES);
-	xr_trip_run(trip, mem, m, 0, lap, &after);
+	xr_trip_run(trip, mem, m, 0, lap < IRQ_LOOK ? lap : IRQ_LOOK, &after);
 	job->one.refill_cycles = fmax(0, xr_trip_cycles(trip, m, mem, &after) - job->one.cycles) * (double)lap;
 }
 

@@ -595,6 +595,14 @@ uint64_t xr_mem_line(const struct xr_mem *mem, enum xr_use use)
 	return path->n ? mem->machine->cache[path->cache[path->n - 1]].line_bytes : 64;
 }
 
+bool xr_mem_throws_out_by_age(const struct xr_mem *mem, enum xr_use use, int level, bool tlb)
+{
+	const struct path *path = path_of(mem, use);
+	int policy = tlb ? (int)mem->machine->tlb[path->tlb[level]].policy
+	                 : (int)mem->machine->cache[path->cache[level]].policy;
+	return policy == XR_LRU || policy == XR_FIFO;
+}
+
 uint64_t xr_mem_accesses(const struct xr_mem *mem)
 {
 	return mem->accesses;

@@ -54,6 +54,7 @@ int xr_mem_levels(const struct xr_mem *mem, enum xr_use use); /* caches on the p
 double xr_mem_latency(const struct xr_mem *mem, enum xr_use use, int level); /* of level, or of memory behind the last */
 uint64_t xr_mem_first_line(const struct xr_mem *mem, enum xr_use use); /* of the first cache; 64 without */
 uint64_t xr_mem_line(const struct xr_mem *mem, enum xr_use use); /* of the last cache, what memory moves; 64 without caches */
+bool xr_mem_throws_out_by_age(const struct xr_mem *mem, enum xr_use use, int level, bool tlb); /* lru, fifo */
 uint64_t xr_mem_accesses(const struct xr_mem *mem); /* simulated so far */
 
 /* Is a line in the cache that is `level`-th on the path of `use`? For tests. */

@@ -158,6 +158,18 @@ static void drive_strangers_out(struct xr_trip *trip, struct xr_mem *mem, int co
 	}
 }
 
+/* Could strangers be what disturbs the second lap? Not in a cache or TLB that throws out by age. */
+static bool may_be_strangers(const struct xr_tally *lap, const struct xr_mem *mem, enum xr_use use)
+{
+	for (int i = 0; i < XR_MACHINE_CACHES && lap->miss[i] > 0; i++)
+		if (!xr_mem_throws_out_by_age(mem, use, i, false))
+			return true;
+	for (int i = 0; i < XR_MACHINE_TLBS && lap->tlb_miss[i] > 0; i++)
+		if (!xr_mem_throws_out_by_age(mem, use, i, true))
+			return true;
+	return false;
+}
+
 void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machine *machine, int core,
                     struct xr_tally *tally)
 {
@@ -173,7 +185,7 @@ void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_ma
 		if (i && !(tally->disturbed > 0)) /* nothing changes any more */
 			return;
 		if (i == 1 && trip->n > 1 && trip->n <= PICKS_UP_TO && trip->dependent && trip->cursors == 1 &&
-		    !trip->unsettled)
+		    !trip->unsettled && may_be_strangers(tally, mem, trip->use))
 			drive_strangers_out(trip, mem, core);
 		same = tally->latency + tally->flow == before ? same + 1 : 0;
 		before = tally->latency + tally->flow;
