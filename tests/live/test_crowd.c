@@ -1,4 +1,6 @@
 /* Many cores on the machine at hand: the same answers again, in order, or an honest doubt. Never a time. */
+#include "../lib/start.h"
+
 #include "xray.h"
 
 #include <errno.h>
@@ -19,20 +21,6 @@
 
 #include <cmocka.h>
 
-static struct xr_description *measure(const char *const *select, size_t n)
-{
-	struct xr_error err = {0};
-	struct xr_session *session = xr_session_open(NULL, &err);
-	if (!session)
-		fail_msg("%s", err.text);
-	struct xr_plan plan = {.select = select, .n_select = n};
-	struct xr_description *d = xr_session_measure(session, &plan, NULL, &err);
-	if (!d)
-		fail_msg("%s", err.text);
-	xr_session_free(session);
-	return d;
-}
-
 static double number(const struct xr_description *d, const char *id)
 {
 	return xr_description_number(d, id, NAN);
@@ -44,7 +32,7 @@ static void the_time_slot_is_the_same_again(void **state)
 	static const char *const slot[] = {"os.timeslice"};
 	double low = INFINITY, high = 0;
 	for (int i = 0; i < 4; i++) {
-		struct xr_description *d = measure(slot, 1);
+		struct xr_description *d = measure_here(NULL, slot, 1);
 		double s = number(d, "os.timeslice");
 		if (!isnan(s)) {
 			low = fmin(low, s);
@@ -60,7 +48,7 @@ static void cores_fit_cpus(void **state)
 {
 	(void)state;
 	static const char *const threads[] = {"threads", "sharing.granule"};
-	struct xr_description *d = measure(threads, 2);
+	struct xr_description *d = measure_here(NULL, threads, 2);
 	double logical = number(d, "threads.logical"), cores = number(d, "threads.cores"),
 	       smt = number(d, "threads.smt");
 	double granule = number(d, "sharing.granule");
@@ -105,7 +93,7 @@ static void one_cpu_says_what_it_cannot_know(void **state)
 		if (CPU_ISSET(i, &before))
 			CPU_SET(i, &one);
 	assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-	struct xr_description *d = measure(all, 5);
+	struct xr_description *d = measure_here(NULL, all, 5);
 	sched_setaffinity(0, sizeof before, &before);
 	assert_true(number(d, "threads.logical") == 1);
 	static const char *const none[] = {"threads.siblings", "comm.latency", "topology.tree", "sharing.granule"};
@@ -150,7 +138,7 @@ static void check_unpinned(void)
 {
 	static const char *const all[] = {"threads.siblings", "comm", "sharing.granule", "os.timeslice"};
 	static const char *const none[] = {"threads.siblings", "comm.latency", "sharing.granule"};
-	struct xr_description *d = measure(all, 4);
+	struct xr_description *d = measure_here(NULL, all, 4);
 	assert_true(number(d, "threads.logical") >= 1);
 	assert_unsupported(d, none, 3);
 	xr_description_free(d);
@@ -191,7 +179,7 @@ static bool join_half_a_cpu(void)
 static void check_quota(void)
 {
 	static const char *const some[] = {"threads.contexts.int", "os.throttled"};
-	struct xr_description *d = measure(some, 2);
+	struct xr_description *d = measure_here(NULL, some, 2);
 	const struct xr_fact *contexts = xr_description_fact(d, "threads.contexts.int"),
 			     *throttled = xr_description_fact(d, "os.throttled");
 	assert_non_null(contexts);

@@ -1,5 +1,7 @@
 /* What must hold on any real machine (make check-live): order, loose bounds, and the same answer again, alone and
  * beside a busy neighbour, from both compilers and both forms of generated code. Never a time, never a model of CPU. */
+#include "../lib/start.h"
+
 #include "xray.h"
 
 #include <math.h>
@@ -17,20 +19,6 @@
 static const char *const asked[] = {"cpu.frequency", "timer", "op.add", "op.mul", "op.div", "cache", "memory.latency"};
 static struct xr_description *first;
 
-static struct xr_description *measure(const struct xr_options *options, const char *const *select, size_t n)
-{
-	struct xr_error err = {0};
-	struct xr_session *session = xr_session_open(options, &err);
-	if (!session)
-		fail_msg("%s", err.text);
-	struct xr_plan plan = {.select = select, .n_select = n};
-	struct xr_description *d = xr_session_measure(session, &plan, NULL, &err);
-	if (!d)
-		fail_msg("%s", err.text);
-	xr_session_free(session);
-	return d;
-}
-
 static int measure_once(void **state)
 {
 	(void)state;
@@ -41,7 +29,7 @@ static int measure_once(void **state)
 		if (!xr_plan_check(&one, NULL))
 			known[n++] = asked[i];
 	}
-	first = measure(NULL, known, n);
+	first = measure_here(NULL, known, n);
 	return 0;
 }
 
@@ -135,7 +123,7 @@ static void agree(const struct xr_description *a, const struct xr_description *b
 static void again(const struct xr_options *options, double slack, const char *when)
 {
 	static const char *const select[] = {"op.add", "op.mul"};
-	struct xr_description *d = measure(options, select, 2);
+	struct xr_description *d = measure_here(options, select, 2);
 	agree(first, d, slack, when);
 	xr_description_free(d);
 }

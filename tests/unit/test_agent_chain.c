@@ -1,4 +1,6 @@
 /* The agent's chains walk what the specification says, keep their buffers, and refuse what is not legal. */
+#include "../lib/start.h"
+
 #include "../../src/agent/buffer.c"
 #include "../../src/agent/chain.c"
 #include "util/rng.h"
@@ -16,14 +18,8 @@ static double fake_now(void)
 
 static struct xr_agent_chain *make(const char *text, char *error, size_t error_size)
 {
-	static char copy[4096];
 	char *words[256];
-	int n = 0;
-
-	snprintf(copy, sizeof copy, "%s", text);
-	for (char *w = strtok(copy, " "); w && n < 256; w = strtok(NULL, " "))
-		words[n++] = w;
-	return xr_chain_make(words, n, error, error_size);
+	return xr_chain_make(words, words_of(text, words), error, error_size);
 }
 
 static struct xr_agent_chain *must_make(const char *text)

@@ -1,5 +1,7 @@
 /* The agent's code walks visit what the specification says, keep their regions, and never hold code that can be
  * written. */
+#include "../lib/start.h"
+
 #include "../../src/agent/clock.c"
 #include "../../src/agent/walk.c"
 
@@ -9,14 +11,8 @@
 
 static struct xr_agent_walk *make_from(const char *text, char *error, size_t error_size)
 {
-	static char copy[4096];
 	char *words[256];
-	int n = 0;
-
-	snprintf(copy, sizeof copy, "%s", text);
-	for (char *w = strtok(copy, " "); w && n < 256; w = strtok(NULL, " "))
-		words[n++] = w;
-	return xr_walk_make(words, n, error, error_size);
+	return xr_walk_make(words, words_of(text, words), error, error_size);
 }
 
 static struct xr_agent_walk *must_make(const char *text)

@@ -1,4 +1,6 @@
 /* Address chains on simulated machines: readings against what the machine file implies. */
+#include "../lib/start.h"
+
 #include "target/model/model.h"
 #include "target/model/trip.h"
 #include "target/open.h"
@@ -12,24 +14,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static struct xr_machine machine_of(const char *path)
-{
-	struct xr_machine m;
-	struct xr_error err;
-	if (xr_machine_read(&m, path, &err))
-		fail_msg("%s", err.text);
-	m.jitter = m.interrupts_hz = m.drift = 0;
-	return m;
-}
-
-static struct xr_reading time_one(struct xr_target *t, const struct xr_spec *spec)
-{
-	struct xr_reading out;
-	struct xr_error err;
-	assert_int_equal(xr_target_time(t, NULL, spec, 1, &out, &err), 0);
-	return out;
-}
 
 static double cycle(struct xr_target *t, enum xr_backing backing, uint64_t stride, uint32_t count)
 {
@@ -50,7 +34,7 @@ static void near(double got, double want, double off)
 static void a_textbook_hierarchy_reads_as_in_the_textbook(void **state)
 {
 	(void)state;
-	struct xr_machine m = machine_of("machines/p6.ini");
+	struct xr_machine m = quiet_machine("machines/p6.ini");
 	m.n_tlbs = 0;
 	struct xr_target *t = xr_model_open_machine(&m, 4);
 	near(cycle(t, XR_SMALL, 32, 1), 3, 0.01);
@@ -65,7 +49,7 @@ static void a_textbook_hierarchy_reads_as_in_the_textbook(void **state)
 static void a_page_touched_once_pays_for_its_translation(void **state)
 {
 	(void)state;
-	struct xr_machine m = machine_of("machines/p6.ini");
+	struct xr_machine m = quiet_machine("machines/p6.ini");
 	struct xr_target *t = xr_model_open_machine(&m, 4);
 	near(cycle(t, XR_SMALL, 4096 + 32, 64), 3, 0.05);
 	near(cycle(t, XR_SMALL, 4096 + 32, 256), 23, 0.15);
@@ -105,7 +89,7 @@ static double mean_cycles(const struct xr_machine *m, uint32_t lines, uint64_t b
 static void large_walks_made_small_cost_the_same(void **state)
 {
 	(void)state;
-	struct xr_machine m = machine_of("machines/server.ini");
+	struct xr_machine m = quiet_machine("machines/server.ini");
 	m.prefetch_adjacent = m.prefetch_stream = m.prefetch_stride = 0;
 	const uint32_t counts[] = {12000, 16000, 20000, 24000, 40000};
 	for (int i = 0; i < 5; i++)
@@ -115,7 +99,7 @@ static void large_walks_made_small_cost_the_same(void **state)
 static void misses_overlap_up_to_the_machines_parallelism(void **state)
 {
 	(void)state;
-	struct xr_machine m = machine_of("machines/server.ini");
+	struct xr_machine m = quiet_machine("machines/server.ini");
 	m.n_tlbs = 0;
 	m.prefetch_adjacent = m.prefetch_stream = m.prefetch_stride = 0;
 	m.bandwidth_gbs = 200;
@@ -133,7 +117,7 @@ static void misses_overlap_up_to_the_machines_parallelism(void **state)
 static void a_script_times_only_what_it_should(void **state)
 {
 	(void)state;
-	struct xr_machine m = machine_of("machines/p6.ini");
+	struct xr_machine m = quiet_machine("machines/p6.ini");
 	m.n_tlbs = 0;
 	struct xr_target *t = xr_model_open_machine(&m, 4);
 	struct xr_span target = {0, 4096, 1}, evict = {4096, 4096, 4}, elsewhere = {4096 + 64, 4096, 4};
@@ -151,7 +135,7 @@ static void a_script_times_only_what_it_should(void **state)
 static void stores_show_the_write_policy_in_their_pace(void **state)
 {
 	(void)state;
-	struct xr_machine m = machine_of("machines/p6.ini");
+	struct xr_machine m = quiet_machine("machines/p6.ini");
 	m.n_tlbs = 0;
 	m.parallelism = 4;
 	for (int back = 0; back < 2; back++) {
@@ -173,7 +157,7 @@ static void stores_show_the_write_policy_in_their_pace(void **state)
 static void the_os_may_turn_a_busy_buffer_to_huge_pages(void **state)
 {
 	(void)state;
-	struct xr_machine m = machine_of("machines/p6.ini");
+	struct xr_machine m = quiet_machine("machines/p6.ini");
 	m.huge_bytes = 2 << 20;
 	m.resizing = 1;
 	m.resizing_ms = 1;
@@ -192,7 +176,7 @@ static void the_os_may_turn_a_busy_buffer_to_huge_pages(void **state)
 static void no_cache_at_all_is_a_machine_too(void **state)
 {
 	(void)state;
-	struct xr_machine m = machine_of("machines/microcontroller.ini");
+	struct xr_machine m = quiet_machine("machines/microcontroller.ini");
 	struct xr_target *t = xr_model_open_machine(&m, 4);
 	struct xr_span span = {0, 16, 64};
 	struct xr_spec spec = xr_spec_cycle((struct xr_buffer){1, 1024, XR_ANY}, &span, 1, 1);
@@ -206,7 +190,7 @@ static void no_cache_at_all_is_a_machine_too(void **state)
 static void addresses_outside_the_buffer_are_refused(void **state)
 {
 	(void)state;
-	struct xr_machine m = machine_of("machines/p6.ini");
+	struct xr_machine m = quiet_machine("machines/p6.ini");
 	struct xr_target *t = xr_model_open_machine(&m, 4);
 	struct xr_span span = {0, 4096, 257};
 	struct xr_spec spec = xr_spec_cycle((struct xr_buffer){1, 1 << 20, XR_ANY}, &span, 1, 1);
@@ -217,7 +201,7 @@ static void addresses_outside_the_buffer_are_refused(void **state)
 static void counters_count_misses_where_there_are_counters(void **state)
 {
 	(void)state;
-	struct xr_machine m = machine_of("machines/p6.ini");
+	struct xr_machine m = quiet_machine("machines/p6.ini");
 	struct xr_span span = {0, 32, 1024}, pages = {0, 4096 + 32, 256};
 	struct xr_buffer buffer = {1, 2 << 20, XR_SMALL};
 	struct xr_spec lines = xr_spec_cycle(buffer, &span, 1, 5), walk = xr_spec_cycle(buffer, &pages, 1, 5);
@@ -237,7 +221,7 @@ static void counters_count_misses_where_there_are_counters(void **state)
 static void strangers_do_not_stay(void **state)
 {
 	(void)state;
-	struct xr_machine m = machine_of("machines/p6.ini");
+	struct xr_machine m = quiet_machine("machines/p6.ini");
 	m.n_tlbs = 0;
 	m.cache[0].ways = 12;
 	m.cache[0].capacity = 12 * 4096;
@@ -255,7 +239,7 @@ static void folded_sets_are_chosen_by_two_fields(void **state)
 {
 	(void)state;
 	for (int fold = 0; fold < 2; fold++) {
-		struct xr_machine m = machine_of("machines/p6.ini");
+		struct xr_machine m = quiet_machine("machines/p6.ini");
 		m.n_tlbs = 1;
 		m.tlb[0].entries = 8;
 		m.tlb[0].ways = 2;

@@ -1,4 +1,6 @@
 /* Code walks and teams of threads on simulated machines: readings against what the machine file implies. */
+#include "../lib/start.h"
+
 #include "target/model/model.h"
 #include "target/open.h"
 
@@ -11,24 +13,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static struct xr_machine machine_of(const char *path)
-{
-	struct xr_machine m;
-	struct xr_error err;
-	if (xr_machine_read(&m, path, &err))
-		fail_msg("%s", err.text);
-	m.jitter = m.interrupts_hz = m.drift = 0;
-	return m;
-}
-
-static struct xr_reading time_one(struct xr_target *t, const struct xr_spec *spec)
-{
-	struct xr_reading out;
-	struct xr_error err;
-	assert_int_equal(xr_target_time(t, NULL, spec, 1, &out, &err), 0);
-	return out;
-}
 
 static void near(double got, double want, double off)
 {
@@ -57,7 +41,7 @@ static double walk(struct xr_target *t, enum xr_walk_kind kind, uint64_t stride,
 static void jumps_cost_the_misprediction_and_the_level(void **state)
 {
 	(void)state;
-	struct xr_machine m = machine_of("machines/p6.ini");
+	struct xr_machine m = quiet_machine("machines/p6.ini");
 	m.n_tlbs = 0;
 	struct xr_target *t = xr_model_open_machine(&m, 2);
 	near(walk(t, XR_JUMPS, 32, 512), 16 + 1, 0.01); /* 16K of code fit */
@@ -73,7 +57,7 @@ static void jumps_cost_the_misprediction_and_the_level(void **state)
 static void code_pages_have_their_own_tlb(void **state)
 {
 	(void)state;
-	struct xr_machine m = machine_of("machines/p6.ini");
+	struct xr_machine m = quiet_machine("machines/p6.ini");
 	struct xr_target *t = xr_model_open_machine(&m, 2);
 	near(walk(t, XR_PATTERN, 4096 + 32, 32), 1, 0.05);
 	near(walk(t, XR_PATTERN, 4096 + 32, 128), 21, 0.05);
@@ -83,7 +67,7 @@ static void code_pages_have_their_own_tlb(void **state)
 static void data_are_read_after_each_lap(void **state)
 {
 	(void)state;
-	struct xr_machine m = machine_of("machines/p6.ini");
+	struct xr_machine m = quiet_machine("machines/p6.ini");
 	m.n_tlbs = 0;
 	struct xr_target *t = xr_model_open_machine(&m, 2);
 	/* 256 lines of code, 512 of data: two hits of 3 cycles for each visit; 8K and 16K fit their own caches */
@@ -112,7 +96,7 @@ static double together(struct xr_target *t, int a, int b, const struct xr_spec *
 static void siblings_share_the_units_that_the_file_lists(void **state)
 {
 	(void)state;
-	struct xr_machine m = machine_of("machines/server.ini");
+	struct xr_machine m = quiet_machine("machines/server.ini");
 	struct xr_spec add = xr_spec_stream(XR_ADD, XR_I64, 8), load = xr_spec_stream(XR_LOAD, XR_I64, 8);
 	struct xr_spec chain = xr_spec_stream(XR_ADD, XR_I64, 1);
 	load.ops.stream[0].link = XR_FRESH;
@@ -128,7 +112,7 @@ static void siblings_share_the_units_that_the_file_lists(void **state)
 static void siblings_share_the_first_cache(void **state)
 {
 	(void)state;
-	struct xr_machine m = machine_of("machines/server.ini");
+	struct xr_machine m = quiet_machine("machines/server.ini");
 	m.prefetch_adjacent = m.prefetch_stream = m.prefetch_stride = 0;
 	struct xr_span span = {0, 64, 600}; /* 37.5K of 48K */
 	struct xr_spec one = xr_spec_cycle((struct xr_buffer){1, 1 << 20, XR_SMALL}, &span, 1, 3);
@@ -143,7 +127,7 @@ static void siblings_share_the_first_cache(void **state)
 static void all_share_the_memory(void **state)
 {
 	(void)state;
-	struct xr_machine m = machine_of("machines/server.ini");
+	struct xr_machine m = quiet_machine("machines/server.ini");
 	m.n_tlbs = m.prefetch_adjacent = m.prefetch_stream = m.prefetch_stride = 0;
 	struct xr_span span = {0, 64, 1 << 21};
 	struct xr_buffer buffer = {1, UINT64_C(1) << 27, XR_SMALL};
@@ -175,7 +159,7 @@ static double pair(struct xr_target *t, enum xr_team_kind kind, int a, int b, ui
 static void lines_travel_near_and_far(void **state)
 {
 	(void)state;
-	struct xr_machine m = machine_of("machines/server.ini");
+	struct xr_machine m = quiet_machine("machines/server.ini");
 	struct xr_target *t = xr_model_open_machine(&m, 2);
 	near(pair(t, XR_PINGPONG, 0, 3, 0), 45, 0.01);
 	near(pair(t, XR_PINGPONG, 0, 4, 0), 120, 0.01);
@@ -189,7 +173,7 @@ static void lines_travel_near_and_far(void **state)
 static void a_wall_clock_sees_everybody(void **state)
 {
 	(void)state;
-	struct xr_machine m = machine_of("machines/server.ini");
+	struct xr_machine m = quiet_machine("machines/server.ini");
 	struct xr_spec add = xr_spec_stream(XR_ADD, XR_I64, 8);
 	struct xr_member member[40];
 	struct xr_spec spec = {.kind = XR_TEAM};
@@ -209,7 +193,7 @@ static void a_wall_clock_sees_everybody(void **state)
 static void rivals_see_their_time_slices(void **state)
 {
 	(void)state;
-	struct xr_machine m = machine_of("machines/server.ini");
+	struct xr_machine m = quiet_machine("machines/server.ini");
 	struct xr_member member[3] = {{2, NULL}, {2, NULL}, {2, NULL}};
 	struct xr_spec spec = {.kind = XR_TEAM};
 	spec.team = (struct xr_team_spec){.kind = XR_SLICES, .member = member, .n_members = 3, .window_ns = 1e9};

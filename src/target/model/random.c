@@ -65,30 +65,68 @@ struct template
 };
 
 static const struct template templates[] = {
-	/* like Ice Lake-SP */
-	{3500, 5, 4,    1,  2,  2,    14, 16, 32,  64, 3, 4,    4,  4,   64, 12, 64, 5,
-         64,   8, 1024, 20, 14, 8192, 12, 70, 280, 64, 4, 2048, 16, 128, 8,  7,  40, 17},
-	/* like Sapphire Rapids */
-	{3200, 6, 5,    1,  2,  3,     14, 16, 32,  64, 3, 3,    4,  4,   64, 12, 64, 5,
-         64,   8, 2048, 16, 15, 16384, 15, 75, 320, 96, 6, 2048, 16, 256, 8,  7,  40, 18},
-	/* like Zen 3 */
-	{3600, 6, 4,    1, 2,  3,     14, 16, 16,  32, 3, 3,    3, 4,  64, 8, 64, 4,
-         64,   8, 1024, 8, 12, 32768, 16, 46, 250, 64, 0, 2048, 8, 64, 0,  8, 36, 14},
-	/* like Zen 4 */
-	{4500, 6, 4,    1, 2,  3,     14, 16, 32,  32, 3, 3,    3,  4,  64, 8, 64, 4,
-         64,   8, 2048, 8, 14, 32768, 16, 50, 300, 72, 0, 3072, 12, 64, 0,  8, 36, 14},
-	/* like Neoverse N1 */
-	{2600, 4, 3,    1, 2,  2, 28, 32, 32,  16, 2, 2,    3, 4,  256, 4, 64, 4,
-         256,  4, 2048, 8, 11, 0, 0,  0,  230, 48, 0, 1280, 5, 48, 0,   5, 30, 11},
-	/* like a small in-order core */
-	{1000, 2, 2,   1, 1,  1, 28, 32, 0,   16, 3, 4,   4, 0,  128, 4, 64, 3,
-         256,  2, 512, 8, 12, 0, 0,  0,  110, 32, 0, 512, 4, 16, 0,   6, 30, 8},
-	/* like P6 */
-	{1000, 3, 2,    1, 1,  1, 6, 8, 0,   16, 4, 3, 5, 0,  128, 4,  32, 3,
-         128,  4, 2048, 4, 12, 0, 0, 0, 120, 64, 4, 0, 0, 32, 4,   20, 0,  12},
-	/* like a PowerPC of the 2000s */
-	{1800, 4, 2,   1, 2,  2, 28, 32, 32,  16,  5, 6,    6, 6,   128, 2,  128, 3,
-         512,  1, 512, 8, 13, 0, 0,  0,  220, 128, 4, 1024, 4, 128, 4,   12, 60,  16},
+	{/* like Ice Lake-SP */
+         .mhz = 3500,      .width = 5,          .alu = 4,           .mul = 1,        .fp = 2,
+         .mem = 2,         .registers_int = 14, .registers_fp = 16, .vector = 32,    .vector_bytes = 64,
+         .imul = 3,        .fadd = 4,           .fmul = 4,          .fma = 4,        .l1_sets = 64,
+         .l1_ways = 12,    .line = 64,          .l1_latency = 5,    .l1i_sets = 64,  .l1i_ways = 8,
+         .l2_sets = 1024,  .l2_ways = 20,       .l2_latency = 14,   .l3_sets = 8192, .l3_ways = 12,
+         .l3_latency = 70, .memory = 280,       .d1 = 64,           .d1_ways = 4,    .d1_penalty = 7,
+         .d2 = 2048,       .d2_ways = 16,       .walk = 40,         .i1 = 128,       .i1_ways = 8,
+         .mispredict = 17},
+	{/* like Sapphire Rapids */
+         .mhz = 3200,      .width = 6,          .alu = 5,           .mul = 1,         .fp = 2,
+         .mem = 3,         .registers_int = 14, .registers_fp = 16, .vector = 32,     .vector_bytes = 64,
+         .imul = 3,        .fadd = 3,           .fmul = 4,          .fma = 4,         .l1_sets = 64,
+         .l1_ways = 12,    .line = 64,          .l1_latency = 5,    .l1i_sets = 64,   .l1i_ways = 8,
+         .l2_sets = 2048,  .l2_ways = 16,       .l2_latency = 15,   .l3_sets = 16384, .l3_ways = 15,
+         .l3_latency = 75, .memory = 320,       .d1 = 96,           .d1_ways = 6,     .d1_penalty = 7,
+         .d2 = 2048,       .d2_ways = 16,       .walk = 40,         .i1 = 256,        .i1_ways = 8,
+         .mispredict = 18},
+	{/* like Zen 3 */
+         .mhz = 3600,      .width = 6,          .alu = 4,           .mul = 1,         .fp = 2,
+         .mem = 3,         .registers_int = 14, .registers_fp = 16, .vector = 16,     .vector_bytes = 32,
+         .imul = 3,        .fadd = 3,           .fmul = 3,          .fma = 4,         .l1_sets = 64,
+         .l1_ways = 8,     .line = 64,          .l1_latency = 4,    .l1i_sets = 64,   .l1i_ways = 8,
+         .l2_sets = 1024,  .l2_ways = 8,        .l2_latency = 12,   .l3_sets = 32768, .l3_ways = 16,
+         .l3_latency = 46, .memory = 250,       .d1 = 64,           .d1_penalty = 8,  .d2 = 2048,
+         .d2_ways = 8,     .walk = 36,          .i1 = 64,           .mispredict = 14},
+	{/* like Zen 4 */
+         .mhz = 4500,      .width = 6,          .alu = 4,           .mul = 1,         .fp = 2,
+         .mem = 3,         .registers_int = 14, .registers_fp = 16, .vector = 32,     .vector_bytes = 32,
+         .imul = 3,        .fadd = 3,           .fmul = 3,          .fma = 4,         .l1_sets = 64,
+         .l1_ways = 8,     .line = 64,          .l1_latency = 4,    .l1i_sets = 64,   .l1i_ways = 8,
+         .l2_sets = 2048,  .l2_ways = 8,        .l2_latency = 14,   .l3_sets = 32768, .l3_ways = 16,
+         .l3_latency = 50, .memory = 300,       .d1 = 72,           .d1_penalty = 8,  .d2 = 3072,
+         .d2_ways = 12,    .walk = 36,          .i1 = 64,           .mispredict = 14},
+	{/* like Neoverse N1 */
+         .mhz = 2600,     .width = 4,          .alu = 3,           .mul = 1,        .fp = 2,
+         .mem = 2,        .registers_int = 28, .registers_fp = 32, .vector = 32,    .vector_bytes = 16,
+         .imul = 2,       .fadd = 2,           .fmul = 3,          .fma = 4,        .l1_sets = 256,
+         .l1_ways = 4,    .line = 64,          .l1_latency = 4,    .l1i_sets = 256, .l1i_ways = 4,
+         .l2_sets = 2048, .l2_ways = 8,        .l2_latency = 11,   .memory = 230,   .d1 = 48,
+         .d1_penalty = 5, .d2 = 1280,          .d2_ways = 5,       .walk = 30,      .i1 = 48,
+         .mispredict = 11},
+	{/* like a small in-order core */
+         .mhz = 1000,         .width = 2,         .alu = 2,           .mul = 1,        .fp = 1,         .mem = 1,
+         .registers_int = 28, .registers_fp = 32, .vector_bytes = 16, .imul = 3,       .fadd = 4,       .fmul = 4,
+         .l1_sets = 128,      .l1_ways = 4,       .line = 64,         .l1_latency = 3, .l1i_sets = 256, .l1i_ways = 2,
+         .l2_sets = 512,      .l2_ways = 8,       .l2_latency = 12,   .memory = 110,   .d1 = 32,        .d1_penalty = 6,
+         .d2 = 512,           .d2_ways = 4,       .walk = 30,         .i1 = 16,        .mispredict = 8},
+	{/* like P6 */
+         .mhz = 1000,        .width = 3,        .alu = 2,           .mul = 1,        .fp = 1,         .mem = 1,
+         .registers_int = 6, .registers_fp = 8, .vector_bytes = 16, .imul = 4,       .fadd = 3,       .fmul = 5,
+         .l1_sets = 128,     .l1_ways = 4,      .line = 32,         .l1_latency = 3, .l1i_sets = 128, .l1i_ways = 4,
+         .l2_sets = 2048,    .l2_ways = 4,      .l2_latency = 12,   .memory = 120,   .d1 = 64,        .d1_ways = 4,
+         .d1_penalty = 20,   .i1 = 32,          .i1_ways = 4,       .mispredict = 12},
+	{/* like a PowerPC of the 2000s */
+         .mhz = 1800,    .width = 4,          .alu = 2,           .mul = 1,        .fp = 2,
+         .mem = 2,       .registers_int = 28, .registers_fp = 32, .vector = 32,    .vector_bytes = 16,
+         .imul = 5,      .fadd = 6,           .fmul = 6,          .fma = 6,        .l1_sets = 128,
+         .l1_ways = 2,   .line = 128,         .l1_latency = 3,    .l1i_sets = 512, .l1i_ways = 1,
+         .l2_sets = 512, .l2_ways = 8,        .l2_latency = 13,   .memory = 220,   .d1 = 128,
+         .d1_ways = 4,   .d1_penalty = 12,    .d2 = 1024,         .d2_ways = 4,    .walk = 60,
+         .i1 = 128,      .i1_ways = 4,        .mispredict = 16},
 };
 
 static void set_costs(struct xr_machine *m, const struct template *t)

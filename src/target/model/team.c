@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACES_MAX = 1500, CHUNK = 16, STEPS_MAX = 600000, LAPS_WARM = 2, LAPS_HOME = 4, STEPS_LEAST = 800 };
+enum { PLACES_MAX = 800, CHUNK = 16, STEPS_MAX = 600000, LAPS_WARM = 2, LAPS_HOME = 4, STEPS_LEAST = 800 };
 
 struct player {
 	int cpu, core, type; /* core: of those of its type */
