@@ -17,8 +17,8 @@ enum {
 	RAMP_TRIES = 3,
 	RESAMPLES = 200
 };
-static const double sure_llr = 4.6; /* 1 wrong in 100 */
-static const double common_share = 0.4;
+static const double sure_llr = 4.6;  /* 1 wrong in 100 */
+static const double quickest = 0.05; /* of samples */
 
 static uint64_t colours_of(const struct xr_pagesets *in)
 {
@@ -284,45 +284,54 @@ int xr_pages_excess(const struct xr_page_family *f, const size_t *n, size_t k, d
 	return 0;
 }
 
-/* What many samples of every other reading say, from the first on; else the median of the readings. While somebody uses the core's other thread samples take longer, by more or less; in peace they
- * are all the same. */
-static double common_cycles(const struct xr_reading *reading, size_t n, struct xr_arena *arena)
+/* All samples of every other reading, from the first on. */
+static double *samples_of(const struct xr_reading *reading, size_t n, struct xr_arena *arena, size_t *k)
 {
-	double *low = xr_arena_array(arena, double, n), *sample, common, share;
-	size_t k = 0, all = 0;
+	size_t all = 0;
+	double *sample;
 
 	for (size_t i = 0; i < n; i++)
 		all += (size_t)reading[2 * i].samples;
 	sample = xr_arena_array(arena, double, all + 1);
-	for (size_t i = 0; i < n; i++) {
-		low[i] = reading[2 * i].cycles;
+	*k = 0;
+	for (size_t i = 0; i < n; i++)
 		for (int s = 0; s < reading[2 * i].samples; s++)
-			sample[k++] = reading[2 * i].sample[s];
-	}
-	common = xr_mode_binned(sample, k, 0.004 * xr_lower(low, n), &share);
-	return share >= common_share ? common : xr_median(low, n);
+			sample[(*k)++] = reading[2 * i].sample[s];
+	return sample;
+}
+
+/* What one visit takes in these orders, in peace. While somebody uses the core's other thread samples take longer, by more
+ * or less, so the quickest few count; and those of the packed lines as well, so that what makes samples quicker than
+ * they are cancels. Lines that do not hit the first cache are no such measure. *doubt: how much the others differ. */
+static double peaceful_cycles(const struct xr_pagesets *in, const struct xr_reading *reading, size_t n, double *doubt)
+{
+	struct xr_arena *arena = xr_run_arena(in->run);
+	size_t k, packed;
+	double *set = samples_of(reading, n, arena, &k), *twin = samples_of(reading + 1, n, arena, &packed);
+	double low, base, hit = in->compact.hit;
+
+	if (k == 0 || packed == 0)
+		return NAN;
+	low = xr_quantile(set, k, quickest);
+	base = xr_quantile(twin, packed, quickest);
+	*doubt = xr_median(set, k) - low;
+	return hit > 0 && fabs(base - hit) < 0.1 * hit ? hit * (low / base - 1)
+	                                               : xr_median(set, k) - xr_median(twin, packed);
 }
 
 int xr_pages_penalty(const struct xr_page_family *f, size_t n, double of_others, double *cycles, double *error)
 {
-	struct xr_arena *arena = xr_run_arena(f->in->run);
 	struct xr_reading r[2 * MORE_ORDERS];
-	double lap[MORE_ORDERS], value[3], all = (double)(n + f->between);
+	double all = (double)(n + f->between), each, first, second, doubt, other;
 	const size_t half = MORE_ORDERS / 2;
 
 	if (read_orders(f, &n, 1, MORE_ORDERS, NULL, r) != 0)
 		return -1;
-	for (size_t i = 0; i < MORE_ORDERS; i++)
-		lap[i] = (r[2 * i].cycles - r[2 * i + 1].cycles) * all / (double)n;
-	for (size_t i = 0; i < 3; i++) { /* of all orders, of the first and of the second half of them */
-		const struct xr_reading *from = i < 2 ? r : r + 2 * half;
-		size_t orders = i == 0 ? MORE_ORDERS : i == 1 ? half : MORE_ORDERS - half;
-
-		value[i] =
-			(common_cycles(from, orders, arena) - common_cycles(from + 1, orders, arena)) * all / (double)n;
-	}
-	*cycles = value[0] - (double)f->between * of_others / (double)n;
-	*error = fmax(fabs(value[1] - value[2]) / 2, xr_mad(lap, MORE_ORDERS) / 3);
+	each = peaceful_cycles(f->in, r, MORE_ORDERS, &doubt);
+	first = peaceful_cycles(f->in, r, half, &other);
+	second = peaceful_cycles(f->in, r + 2 * half, MORE_ORDERS - half, &other);
+	*cycles = (each * all - (double)f->between * of_others) / (double)n;
+	*error = fmax(fabs(first - second) / 2, doubt / 3) * all / (double)n;
 	return 0;
 }
 

@@ -281,21 +281,23 @@ static int find_middle(struct tlb *t)
 	return 0;
 }
 
-/* A witness that needs no sets: of neighbouring pages, three quarters of what the level is said to hold must not cost
- * what missing it costs, a third more than it holds must. It is not heard where the caches have a say, too. */
+/* A witness that needs no sets: neighbouring pages. Of what twice as many cost as the level is said to hold, three
+ * quarters must cost little, and a third more than it holds must cost much. It is not heard where the caches have a say,
+ * too. */
 static int ask_neighbours(struct tlb *t, bool *agree)
 {
-	const size_t n[2] = {t->entries[1] * 3 / 4, t->entries[1] * 4 / 3};
-	double miss = t->penalty[1] - t->penalty[0];
+	const size_t e = t->entries[1], n[3] = {e * 3 / 4, e * 4 / 3, e * 2};
 	struct xr_curve c = {0};
+	double miss;
 
 	*agree = true;
-	if (n[0] < 2 || n[1] > t->sets.pages || miss <= 0)
+	if (n[0] < 2 || n[2] > t->sets.pages)
 		return 0;
-	if (time_curve(t, n, 2, 3, &c) != 0)
+	if (time_curve(t, n, 3, 2, &c) != 0)
 		return -1;
-	if (fabs(c.packed[1] - c.packed[0]) < 0.2 * miss)
-		*agree = c.y[0] < t->penalty[0] + 0.5 * miss && c.y[1] > t->penalty[0] + 0.2 * miss;
+	miss = c.y[2] - t->penalty[0];
+	if (fabs(c.packed[1] - c.packed[0]) + fabs(c.packed[2] - c.packed[1]) < 0.2 * miss)
+		*agree = c.y[0] - t->penalty[0] < 0.35 * miss && c.y[1] - t->penalty[0] > 0.4 * miss;
 	return 0;
 }
 
