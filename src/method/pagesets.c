@@ -19,6 +19,7 @@ enum {
 };
 static const double sure_llr = 4.6;  /* 1 wrong in 100 */
 static const double quickest = 0.05; /* of samples */
+static const double hardly_slow = 0.015;
 
 static uint64_t colours_of(const struct xr_pagesets *in)
 {
@@ -302,7 +303,7 @@ static double *samples_of(const struct xr_reading *reading, size_t n, struct xr_
 
 /* What one visit takes in these orders, in peace. While somebody uses the core's other thread samples take longer, by more
  * or less, so the quickest few count; and those of the packed lines as well, so that what makes samples quicker than
- * they are cancels. Lines that do not hit the first cache are no such measure. *doubt: how much the others differ. */
+ * they are cancels; where even these were slow it does not. Lines that do not hit the first cache are no such measure. *doubt: how much the others differ. */
 static double peaceful_cycles(const struct xr_pagesets *in, const struct xr_reading *reading, size_t n, double *doubt)
 {
 	struct xr_arena *arena = xr_run_arena(in->run);
@@ -314,9 +315,10 @@ static double peaceful_cycles(const struct xr_pagesets *in, const struct xr_read
 		return NAN;
 	low = xr_quantile(set, k, quickest);
 	base = xr_quantile(twin, packed, quickest);
-	*doubt = xr_median(set, k) - low;
-	return hit > 0 && fabs(base - hit) < 0.1 * hit ? hit * (low / base - 1)
-	                                               : xr_median(set, k) - xr_median(twin, packed);
+	*doubt = fmax(xr_median(set, k) - low, fabs(base - hit));
+	if (hit <= 0 || fabs(base - hit) > 0.1 * hit)
+		return xr_median(set, k) - xr_median(twin, packed);
+	return low * hit / fmin(base, (1 + hardly_slow) * hit) - hit;
 }
 
 int xr_pages_penalty(const struct xr_page_family *f, size_t n, double of_others, double *cycles, double *error)
