@@ -159,26 +159,40 @@ static void claim_scheduler(struct xr_description *d)
 	claim(d, "os.timeslice", json_real(slice_s > tick_s ? slice_s : tick_s));
 }
 
-/* A claim that the machine does not honour is worth a word on the fact itself. */
+/* Huge pages: the kernel gives them, of itself or where asked for. Whether they are any is another matter. */
+static void claim_huge_pages(struct xr_description *d)
+{
+	FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+	char line[128] = "";
+	if (!file)
+		return;
+	if (fgets(line, sizeof line, file))
+		claim(d, "memory.huge_pages", json_boolean(!strstr(line, "[never]")));
+	fclose(file);
+}
+
+/* A claim that the machine does not honour is worth a word on the fact itself, behind what it says already. */
 static void say_what_differs(struct xr_description *d)
 {
 	for (size_t i = 0; i < xr_description_count(d); i++) {
 		struct xr_fact *fact = xr_description_edit(d, xr_description_at(d, i)->id);
 		size_t n = strlen(fact->id);
-		if (fact->status != XR_OK || fact->reason || !json_is_number(fact->claimed) ||
-		    !json_is_number(fact->value))
+		if (fact->status != XR_OK || !json_is_number(fact->claimed) || !json_is_number(fact->value))
 			continue;
 		if (n < 9 || strncmp(fact->id, "cache.", 6) || strcmp(fact->id + n - 9, ".capacity"))
 			continue;
 		double ratio = json_number_value(fact->claimed) / json_number_value(fact->value);
+		char *before = fact->reason ? strdup(fact->reason) : NULL;
+		const char *said = before ? before : "", *then = before ? "; " : "";
 		if (ratio >= 2)
-			xr_fact_note(
-				fact,
-				"the OS claims %.3g times as much: a partition, neighbours or the hypervisor may take the rest",
-				ratio);
+			xr_fact_note(fact,
+			             "%s%sthe OS claims %.3g times as much: a partition, neighbours or the hypervisor "
+			             "may take the rest",
+			             said, then, ratio);
 		else if (ratio <= 0.5)
-			xr_fact_note(fact, "the OS claims only %.3g of it: the hypervisor may hide the true cache",
-			             ratio);
+			xr_fact_note(fact, "%s%sthe OS claims only %.3g of it: the hypervisor may hide the true cache",
+			             said, then, ratio);
+		free(before);
 	}
 }
 
@@ -197,6 +211,7 @@ void xr_claims_add(struct xr_description *d, const struct xr_target_info *info)
 		claim_memory(d, topology);
 		claim_frequency(d, topology);
 		claim_scheduler(d);
+		claim_huge_pages(d);
 		say_what_differs(d);
 	}
 	hwloc_topology_destroy(topology);

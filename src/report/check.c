@@ -21,8 +21,62 @@ static const char *plain_verdict(struct xr_arena *arena, const struct xr_fact *f
 	}
 	if (fact->status != XR_OK)
 		return xr_arena_printf(arena, "unknown: %s",
-		                       fact->status == XR_UNRELIABLE ? "measured in doubt" : "not measured");
+		                       fact->status != XR_UNRELIABLE ? "not measured"
+		                       : fact->value                 ? "measured in doubt"
+		                                                     : "could not be decided");
 	return "unknown: no claim";
+}
+
+/* What makes a machine give something else than its OS says. Of numbers, where they differ by a factor of two; the clock
+ * rate where it differs at all. */
+enum direction { LESS, MORE, OTHERWISE };
+static const struct {
+	const char *selector;
+	enum direction direction;
+	const char *why;
+} explanations[] = {
+	{"cache.*.capacity", LESS,
+         "a partition of the cache, neighbours that use it, or the hypervisor may take the rest"},
+	{"cache.*.capacity", MORE, "the hypervisor may describe another processor"},
+	{"cache.*.ways", LESS, "a partition of the cache may leave only some of the ways"},
+	{"cache.*.shared_by", OTHERWISE,
+         "the hypervisor may put virtual CPUs on other cores than it says, and move them"},
+	{"cache.*", OTHERWISE, "the hypervisor may describe another processor"},
+	{"threads", OTHERWISE,
+         "virtual CPUs may share cores of which the hypervisor does not tell, or be moved meanwhile"},
+	{"topology", OTHERWISE, "the hypervisor may hide nodes, or show nodes that are none"},
+	{"memory.huge_pages", OTHERWISE, "whoever is below the OS may have mapped them by small ones"},
+	{"memory.page_size", OTHERWISE, "a TLB may take neighbouring pages together, or the OS promote them"},
+	{"cpu.frequency", MORE, "the OS may name the base rate; processors go faster while power and heat allow"},
+	{"cpu.frequency", LESS, "the OS may name the highest rate; power, heat or a governor may allow less"},
+	{"os", OTHERWISE, "other threads, or the hypervisor, may have had the CPU meanwhile"},
+};
+
+static const char *explanation(const struct xr_fact *fact)
+{
+	bool numbers = json_is_number(fact->value) && json_is_number(fact->claimed);
+	double x = json_number_value(fact->value), y = json_number_value(fact->claimed);
+	enum direction direction = !numbers ? OTHERWISE : x < y ? LESS : MORE;
+	bool far = !numbers || x >= 1.995 * y || y >= 1.995 * x || xr_id_matches(fact->id, "cpu.frequency");
+
+	for (size_t i = 0; far && i < sizeof explanations / sizeof *explanations; i++)
+		if (xr_id_matches(fact->id, explanations[i].selector) &&
+		    (explanations[i].direction == OTHERWISE || explanations[i].direction == direction))
+			return explanations[i].why;
+	return NULL;
+}
+
+static void print_explanations(FILE *out, const struct xr_description *d)
+{
+	bool first = true;
+	for (size_t i = 0; i < xr_description_count(d); i++) {
+		const struct xr_fact *fact = xr_description_at(d, i);
+		const char *why = against_claim(fact) == XR_DIFFER ? explanation(fact) : NULL;
+		if (!why)
+			continue;
+		fprintf(out, "%s  %s: %s\n", first ? "\nWhy that may be\n" : "", fact->id, why);
+		first = false;
+	}
 }
 
 /* Names of what differs, for the last line. */
@@ -42,8 +96,9 @@ static const char *names_of(struct xr_arena *arena, const struct xr_description 
 }
 
 static void print_verdict(FILE *out, struct xr_arena *arena, const struct xr_description *d,
-                          const struct xr_verdict_counts *counts)
+                          const struct xr_verdict_counts *counts, size_t unclaimed)
 {
+	print_explanations(out, d);
 	if (counts->differ)
 		fprintf(out, "\nVerdict: this machine is not what the OS says: %s %s.\n", names_of(arena, d, XR_DIFFER),
 		        counts->differ == 1 ? "differs" : "differ");
@@ -51,7 +106,8 @@ static void print_verdict(FILE *out, struct xr_arena *arena, const struct xr_des
 		fprintf(out, "\nVerdict: this machine is what the OS says, as far as both can tell.\n");
 	else
 		fprintf(out, "\nVerdict: none; no fact was both measured and claimed.\n");
-	fprintf(out, "%zu agree, %zu differ, %zu unknown.\n", counts->agree, counts->differ, counts->unknown);
+	fprintf(out, "%zu agree, %zu differ, %zu unknown; the OS claims nothing about %zu others.\n", counts->agree,
+	        counts->differ, counts->unknown - unclaimed, unclaimed);
 }
 
 struct xr_verdict_counts xr_report_check(FILE *out, const struct xr_description *d, const struct xr_style *style,
@@ -62,11 +118,13 @@ struct xr_verdict_counts xr_report_check(FILE *out, const struct xr_description 
 	struct xr_arena arena = {0};
 	struct xr_table table;
 	double sure = xr_sure_enough(d);
+	size_t unclaimed = 0;
 	xr_table_init(&table, &arena, headings, 4);
 	for (size_t i = 0; i < xr_description_count(d); i++) {
 		const struct xr_fact *fact = xr_description_at(d, i);
 		enum xr_agreement agreement = against_claim(fact);
 		xr_count_verdict(&counts, agreement);
+		unclaimed += !fact->claimed;
 		if (!fact->claimed && !all)
 			continue;
 		size_t row = xr_table_add(&table, fact->id);
@@ -78,7 +136,7 @@ struct xr_verdict_counts xr_report_check(FILE *out, const struct xr_description 
 	}
 	if (table.rows)
 		xr_table_print(&table, out, style);
-	print_verdict(out, &arena, d, &counts);
+	print_verdict(out, &arena, d, &counts, unclaimed);
 	xr_arena_release(&arena);
 	return counts;
 }

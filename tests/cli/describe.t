@@ -53,7 +53,7 @@ $ xray check m.json
   cache.l3.capacity   3.10 MiB  48 MiB    differ: 1/15.5 of it
 ...
 Verdict: this machine is not what the OS says: cpu.frequency, cache.l3.capacity, threads.cores, threads.siblings differ.
-13 agree, 4 differ, 287 unknown.
+13 agree, 4 differ, 0 unknown; the OS claims nothing about 287 others.
 ? 1
 
 # Beside another.

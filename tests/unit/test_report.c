@@ -170,6 +170,8 @@ static void check_gives_a_verdict(void **state)
 	assert_true(counts.agree > 8);
 	assert_true(says(text, "not what the OS says"));
 	assert_true(says(text, "differ: 1/15.5 of it"));
+	assert_true(says(text, "cache.l3.capacity: a partition of the cache, neighbours"));
+	assert_true(says(text, "cpu.frequency: the OS may name the base rate"));
 	assert_false(says(text, "op.add.i32.latency"));
 	free(page.text);
 	xr_description_free(d);
