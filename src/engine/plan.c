@@ -2,10 +2,34 @@
 
 #include <string.h>
 
+static bool is_word(const struct xr_micro *micro, const char *text, size_t len)
+{
+	if (!micro->word || (len == 1 && *text == '*'))
+		return true;
+	for (int i = 0; micro->word(i); i++)
+		if (strlen(micro->word(i)) == len && !strncmp(micro->word(i), text, len))
+			return true;
+	return false;
+}
+
+/* Do the selector's words where the pattern has `*` stand there at all? */
+static bool fills_in(const struct xr_micro *micro, const char *find, const char *sel)
+{
+	for (;;) {
+		size_t len = strcspn(sel, ".");
+		if (*find == '*' && !is_word(micro, sel, len))
+			return false;
+		find += strcspn(find, ".");
+		sel += len;
+		if (!*find++ || !*sel++)
+			return true;
+	}
+}
+
 bool xr_micro_finds(const struct xr_micro *micro, const char *sel)
 {
 	for (const char *const *find = micro->finds; find && *find; find++)
-		if (xr_id_matches(*find, sel))
+		if (xr_id_matches(*find, sel) && fills_in(micro, *find, sel))
 			return true;
 	return false;
 }
@@ -30,27 +54,48 @@ static size_t table_size(const struct xr_micro *const *table)
 
 /* ---- did you mean ---------------------------------------------------------------------------------------------- */
 
+struct words {
+	struct xr_arena *arena;
+	const char **word;
+	size_t n, room;
+};
+
+static void add_word(struct words *w, const char *text)
+{
+	if (w->n == w->room) {
+		const char **more = xr_arena_array(w->arena, const char *, w->room ? w->room * 2 : 256);
+		if (w->n)
+			memcpy(more, w->word, w->n * sizeof *more);
+		w->room = w->room ? w->room * 2 : 256;
+		w->word = more;
+	}
+	w->word[w->n++] = text;
+}
+
+static void add_id(struct words *w, const char *id)
+{
+	for (const char *dot = strchr(id, '.'); dot; dot = strchr(dot + 1, '.'))
+		add_word(w, xr_arena_printf(w->arena, "%.*s", (int)(dot - id), id));
+	add_word(w, id);
+}
+
 /* All ids, their prefixes of whole words, and the micro-benchmarks' own: what a person could have meant. */
 static int unknown_selector(struct xr_arena *arena, const struct xr_micro *const *table, const char *sel,
                             struct xr_error *err)
 {
-	size_t room = 0, n = 0;
+	struct words known = {.arena = arena};
 	for (size_t i = 0; table[i]; i++) {
-		room++;
-		for (const char *const *find = table[i]->finds; find && *find; find++)
-			for (const char *c = *find; c; c = strchr(c + 1, '.'))
-				room++;
-	}
-	const char **known = xr_arena_array(arena, const char *, room);
-	for (size_t i = 0; table[i]; i++) {
-		known[n++] = table[i]->id;
+		add_word(&known, table[i]->id);
 		for (const char *const *find = table[i]->finds; find && *find; find++) {
-			for (const char *dot = strchr(*find, '.'); dot; dot = strchr(dot + 1, '.'))
-				known[n++] = xr_arena_printf(arena, "%.*s", (int)(dot - *find), *find);
-			known[n++] = *find;
+			const char *star = strchr(*find, '*');
+			if (!star || !table[i]->word)
+				add_id(&known, *find);
+			for (int k = 0; star && table[i]->word && table[i]->word(k); k++)
+				add_id(&known, xr_arena_printf(arena, "%.*s%s%s", (int)(star - *find), *find,
+				                               table[i]->word(k), star + 1));
 		}
 	}
-	const char *near = xr_suggest(sel, known, n);
+	const char *near = xr_suggest(sel, known.word, known.n);
 	if (near)
 		return xr_fail(err, XR_EXIT_USE, "no fact is called '%s'; did you mean '%s'?", sel, near);
 	return xr_fail(err, XR_EXIT_USE, "no fact is called '%s'; `xray list` shows what there is", sel);

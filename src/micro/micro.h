@@ -29,6 +29,8 @@ struct xr_micro {
 	unsigned kinds;            /* nano-benchmark kinds without which it cannot work: bits as in xr_target_info.kinds */
 	const char *(*supported)(const struct xr_run *run); /* NULL: yes, or why not. May itself be NULL: always */
 	int (*run)(struct xr_run *run);                     /* 0; -1 only when xr_run_time() said so */
+	const char *(*word)(int i); /* the i-th of the words that `*` in finds stands for, NULL after the last. May itself be
+	                             * NULL: any word */
 };
 
 /* Times specifications, see xr_target_time(); cycles are true core cycles once `frequency` has run. 0; -1: stop now

@@ -84,6 +84,11 @@ int xr_type_by_name(const char *name)
 	return -1;
 }
 
+const char *xr_op_word(int i)
+{
+	return i < XR_N_NAMED_OPS ? xr_ops[i].name : NULL;
+}
+
 int xr_op_by_name(const char *name)
 {
 	for (int i = 0; i < XR_N_OPS; i++)

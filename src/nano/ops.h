@@ -65,6 +65,7 @@ int xr_op_extra(enum xr_op op, enum xr_type type);
 
 /* -1 when there is no such name. */
 int xr_type_by_name(const char *name);
+const char *xr_op_word(int i); /* name of the i-th operation that facts are about; NULL after the last */
 int xr_op_by_name(const char *name);
 
 #endif

@@ -25,9 +25,9 @@ $ xray --target $TOP/machines/p6.ini --quick frequency -v 2> /dev/null | grep -o
 8* % sure
 
 # A fact that the machine has not.
-$ xray --target $TOP/machines/p6.ini op.nonsense.i32.latency 2>&1 | tail -n 2; xray --target $TOP/machines/p6.ini op.nonsense.i32.latency > /dev/null
+$ xray --target $TOP/machines/p6.ini op.fma.i32.latency 2>&1 | tail -n 2; xray --target $TOP/machines/p6.ini op.fma.i32.latency > /dev/null
 *
-    op.nonsense.i32.latency
+    op.fma.i32.latency
 ? 1
 
 # No time at all: what was not measured says so.

@@ -7,7 +7,13 @@ $ xray cahce
 2| xray: no fact is called 'cahce'; did you mean 'cache'?
 ? 2
 $ xray timer op.add.i32.latncy
-2| xray: no fact is called 'op.add.i32.latncy'; did you mean '*'?
+2| xray: no fact is called 'op.add.i32.latncy'; did you mean 'op.add.i32.latency'?
+? 2
+$ xray measure op.ad.i32
+2| xray: no fact is called 'op.ad.i32'; did you mean 'op.add.i32'?
+? 2
+$ xray measure op.mull
+2| xray: no fact is called 'op.mull'; did you mean 'op.mul'?
 ? 2
 $ xray --josn x
 2| xray: no option '--josn'; did you mean '--json'?

@@ -74,16 +74,17 @@ static const char *const needs_broken[] = {"broken", NULL}, *const needs_a[] = {
 			 *const needs_b[] = {"size.b", NULL};
 static const char *const needs_none_such[] = {"none_such", NULL}, *const needs_user[] = {"user", NULL};
 
-static const struct xr_micro clock_micro = {"clock", "the clock", clock_finds, NULL, 1, 0, NULL, run_clock};
-static const struct xr_micro sizes_micro = {"sizes", "sizes",      sizes_finds, needs_clock,
-                                            0.1,     1u << XR_OPS, NULL,        run_sizes};
-static const struct xr_micro broken_micro = {"broken", "gives up", broken_finds, nothing, 3, 0, NULL, run_broken};
-static const struct xr_micro walker_micro = {"walker", "walks", user_finds, NULL, 1, 1u << XR_WALK, NULL, run_user};
-static const struct xr_micro absent_micro = {"absent", "absent", user_finds, NULL, 1, 0, not_here, run_user};
+static const struct xr_micro clock_micro = {"clock", "the clock", clock_finds, NULL, 1, 0, NULL, run_clock, NULL};
+static const struct xr_micro sizes_micro = {"sizes",      "sizes", sizes_finds, needs_clock, 0.1,
+                                            1u << XR_OPS, NULL,    run_sizes,   NULL};
+static const struct xr_micro broken_micro = {"broken", "gives up", broken_finds, nothing, 3, 0, NULL, run_broken, NULL};
+static const struct xr_micro walker_micro = {"walker",      "walks", user_finds, NULL, 1,
+                                             1u << XR_WALK, NULL,    run_user,   NULL};
+static const struct xr_micro absent_micro = {"absent", "absent", user_finds, NULL, 1, 0, not_here, run_user, NULL};
 
 static struct xr_micro user_of(const char *const *needs)
 {
-	return (struct xr_micro){"user", "uses", user_finds, needs, 0.5, 0, NULL, run_user};
+	return (struct xr_micro){"user", "uses", user_finds, needs, 0.5, 0, NULL, run_user, NULL};
 }
 
 /* ---- running them ------------------------------------------------------------------------------------------------ */
