@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { UNIT_SPECS = 24 };
+/* Specifications and statements in one run of the compiler: enough that starting it does not matter, few enough that all
+ * CPUs are busy to the end. */
+enum { UNIT_SPECS = 48, UNIT_STATEMENTS = 400, UNITS_PER_CPU = 4 };
 static const double compile_timeout_s = 120;
 
 /* ---- commands ---- */
@@ -225,6 +227,9 @@ void xr_toolchain_release(struct xr_toolchain *tc)
 	if (tc->work)
 		xr_dir_remove(tc->work);
 	tc->work = NULL;
+	free(tc->known);
+	tc->known = NULL;
+	tc->n_known = tc->room_known = 0;
 }
 
 /* ---- units ---- */
@@ -234,6 +239,7 @@ struct unit {
 	const struct xr_spec **spec;
 	struct xr_compiled **out;
 	size_t n;
+	int statements;
 	enum xr_flavour flavour;
 	uint64_t key;
 	const char *output; /* of the compiler, when it refused the unit */
@@ -354,6 +360,13 @@ static void compile_step(struct xr_toolchain *tc, struct unit **units, size_t n,
 	free(which);
 }
 
+/* The longest first, so that no CPU is left with a long one in the end. */
+static int by_length(const void *a, const void *b)
+{
+	const struct unit *x = *(struct unit *const *)a, *y = *(struct unit *const *)b;
+	return (x->statements < y->statements) - (x->statements > y->statements);
+}
+
 /* Compiles the units that are not in the cache; those that fail are reported, not retried. */
 static int compile_units(struct xr_toolchain *tc, struct unit *units, size_t n, const char **failure,
                          struct xr_error *err)
@@ -368,6 +381,7 @@ static int compile_units(struct xr_toolchain *tc, struct unit *units, size_t n, 
 			todo[k++] = &units[i];
 	}
 	if (!status) {
+		qsort(todo, k, sizeof *todo, by_length);
 		compile_step(tc, todo, k, false, todo_failure);
 		if (tc->gnu)
 			compile_step(tc, todo, k, true, todo_failure);
@@ -400,23 +414,84 @@ static void add_unit(struct units *list, struct unit u)
 	list->unit[list->n++] = u;
 }
 
+static const struct xr_known *find_known(const struct xr_toolchain *tc, uint64_t id)
+{
+	for (size_t i = 0; i < tc->n_known; i++)
+		if (tc->known[i].id == id)
+			return &tc->known[i];
+	return NULL;
+}
+
+static uint64_t id_of(const struct xr_spec *spec)
+{
+	struct xr_arena scratch = {0};
+	const char *text = xr_spec_text(&scratch, spec);
+	uint64_t id = xr_hash(0, text, strlen(text));
+	xr_arena_release(&scratch);
+	return id;
+}
+
+static void remember(struct xr_toolchain *tc, const struct xr_spec *spec, uint64_t unit, const struct xr_compiled *out)
+{
+	if (tc->n_known == tc->room_known) {
+		tc->room_known = tc->room_known ? tc->room_known * 2 : 256;
+		tc->known = xr_realloc(tc->known, tc->room_known, sizeof *tc->known);
+	}
+	tc->known[tc->n_known++] =
+		(struct xr_known){.id = id_of(spec), .unit = unit, .failure = out->failure, .look = out->look};
+}
+
+static bool has_unit(const struct units *list, uint64_t key)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (list->unit[i].key == key)
+			return true;
+	return false;
+}
+
+/* Takes what was compiled before: its units go to objects. Returns how many are left to compile, in *left. */
+static size_t recall(struct xr_toolchain *tc, const struct xr_spec *specs, size_t n, struct xr_compiled *out,
+                     struct units *objects, size_t *left)
+{
+	size_t k = 0;
+	for (size_t i = 0; i < n; i++) {
+		const struct xr_known *known = find_known(tc, id_of(&specs[i]));
+		if (!known) {
+			left[k++] = i;
+			continue;
+		}
+		out[i] = (struct xr_compiled){.failure = known->failure, .look = known->look};
+		if (!known->failure && !has_unit(objects, known->unit))
+			add_unit(objects, (struct unit){.key = known->unit});
+	}
+	return k;
+}
+
 /* Neighbours of one flavour and one type share a unit, so that a type the compiler refuses takes no others with it. */
-static void divide(struct xr_toolchain *tc, const struct xr_spec *specs, size_t n, struct xr_compiled *out,
-                   struct units *list)
+static void divide(struct xr_toolchain *tc, const struct xr_spec *specs, struct xr_compiled *out, const size_t *which,
+                   size_t n, struct units *list)
 {
 	struct unit u = {0};
-	for (size_t i = 0; i < n; i++) {
-		bool fits = u.n && u.n < UNIT_SPECS && u.flavour == specs[i].ops.flavour &&
-		            u.spec[u.n - 1]->ops.stream[0].type == specs[i].ops.stream[0].type;
+	int most = UNIT_STATEMENTS, total = 0;
+	for (size_t k = 0; k < n; k++)
+		total += xr_ops_body(&specs[which[k]].ops);
+	if (total / (tc->parallel * UNITS_PER_CPU) > most)
+		most = total / (tc->parallel * UNITS_PER_CPU);
+	for (size_t k = 0; k < n; k++) {
+		const struct xr_spec *spec = &specs[which[k]];
+		bool fits = u.n && u.n < UNIT_SPECS && u.statements + xr_ops_body(&spec->ops) <= most &&
+		            u.flavour == spec->ops.flavour &&
+		            u.spec[u.n - 1]->ops.stream[0].type == spec->ops.stream[0].type;
 		if (!fits) {
 			if (u.n)
 				add_unit(list, u);
-			u = (struct unit){.flavour = specs[i].ops.flavour};
+			u = (struct unit){.flavour = spec->ops.flavour};
 			u.spec = xr_arena_array(tc->arena, const struct xr_spec *, UNIT_SPECS);
 			u.out = xr_arena_array(tc->arena, struct xr_compiled *, UNIT_SPECS);
 		}
-		u.spec[u.n] = &specs[i];
-		u.out[u.n++] = &out[i];
+		u.statements += xr_ops_body(&spec->ops);
+		u.spec[u.n] = spec;
+		u.out[u.n++] = &out[which[k]];
 	}
 	if (u.n)
 		add_unit(list, u);
@@ -664,11 +739,19 @@ int xr_toolchain_build(struct xr_toolchain *tc, const struct xr_spec *specs, siz
 {
 	struct units todo = {0}, objects = {0};
 	struct xr_strbuf table = {0};
-	divide(tc, specs, n, out, &todo);
+	size_t *fresh = xr_calloc(n + 1, sizeof *fresh), n_fresh = recall(tc, specs, n, out, &objects, fresh);
+	size_t recalled = objects.n;
+	divide(tc, specs, out, fresh, n_fresh, &todo);
 	int status = compile_all(tc, &todo, &objects, err);
 	if (!status) {
-		struct xr_spec *good = xr_calloc(n, sizeof *good);
+		struct xr_spec *good = xr_calloc(n + 1, sizeof *good);
 		size_t k = 0;
+		for (size_t i = recalled; i < objects.n; i++)
+			for (size_t j = 0; j < objects.unit[i].n; j++)
+				remember(tc, objects.unit[i].spec[j], objects.unit[i].key, objects.unit[i].out[j]);
+		for (size_t i = 0; i < n_fresh; i++)
+			if (out[fresh[i]].failure)
+				remember(tc, &specs[fresh[i]], 0, &out[fresh[i]]);
 		for (size_t i = 0; i < n; i++)
 			if (!out[i].failure)
 				good[k++] = specs[i];
@@ -678,6 +761,7 @@ int xr_toolchain_build(struct xr_toolchain *tc, const struct xr_spec *specs, siz
 		free(good);
 		status = link_program(tc, &objects, &table, script != NULL, program, err);
 	}
+	free(fresh);
 	free(todo.unit);
 	free(objects.unit);
 	xr_strbuf_release(&table);

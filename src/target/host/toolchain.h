@@ -10,6 +10,14 @@
 #include "target/open.h"
 #include "util/arena.h"
 
+/* A specification that was compiled, or refused, before. */
+struct xr_known {
+	uint64_t id;         /* of its text */
+	uint64_t unit;       /* whose object holds it */
+	const char *failure; /* NULL: it compiled */
+	struct xr_look look;
+};
+
 struct xr_toolchain {
 	const char *cc, *cflags;
 	enum xr_form form;
@@ -22,6 +30,8 @@ struct xr_toolchain {
 	const char *warning;         /* NULL, or why there is no cache */
 	uint64_t identity[2];        /* per flavour */
 	int parallel;                /* compilations at a time */
+	struct xr_known *known;      /* by this process: nothing is compiled twice */
+	size_t n_known, room_known;
 	struct xr_arena *arena;
 };
 
