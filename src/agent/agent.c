@@ -7,6 +7,7 @@
  *   work W ops K | work W chain …     what members of a team do
  *   spec I clock | ops K | chain … | walk … | team …     (the words of xr_spec_text(), but ops K POWER:
  *                                     index of the generated function; its vectors' class, 0: none in it)
+ *   patience NS                       to be spent on waiting until nobody else uses the core; replaces what is left of it
  *   ready SAMPLE_NS                   for each spec:  try I   then   ok I CODE_BYTES   or   bad I u|f REASON
  *                                     and in the end  done PATIENCE_NS
  *   rounds N I I …                    for each sample:  s I LONG_NS LONG_OPS SHORT_NS SHORT_OPS REF_NS HIT
@@ -524,6 +525,8 @@ static void obey(char *line)
 		add_spec(words, n);
 	} else if (!strcmp(words[0], "work") && n >= 4) {
 		add_work(words, n);
+	} else if (!strcmp(words[0], "patience") && n == 2) {
+		patience_ns = atof(words[1]);
 	} else if (!strcmp(words[0], "ready")) {
 		make_ready(n > 1 ? atof(words[1]) : 0);
 	} else if (!strcmp(words[0], "rounds") && n >= 2) {
@@ -578,8 +581,8 @@ static char *next_line(void)
 }
 #endif
 
-/* Arguments: CPU MEMORY_BYTES REFERENCE_ADDS ALONE (these two as an earlier agent said hello; 0: find out)
- * PATIENCE_NS. CPU -1: stay where the OS puts us. */
+/* Arguments: CPU MEMORY_BYTES REFERENCE_ADDS ALONE (these two as an earlier agent said hello; 0: find out). CPU -1: stay
+ * where the OS puts us. */
 int main(int argc, char **argv)
 {
 	int cpu = argc > 1 ? atoi(argv[1]) : -1;
@@ -602,7 +605,6 @@ int main(int argc, char **argv)
 	xr_warm_up();
 	xr_reference_find(argc > 3 ? atoi(argv[3]) : 0);
 	core_alone = xr_core_find(argc > 4 ? atof(argv[4]) : 0);
-	patience_ns = argc > 5 ? atof(argv[5]) : 0;
 	while ((line = next_line()) && strcmp(line, "quit"))
 		obey(line);
 	forget();

@@ -6,8 +6,8 @@
 static double cost_ns, granule_ns;
 static unsigned long reference_reps = 2;
 static int reference_adds; /* additions in the time of one multiplication; 0: not known yet */
-/* Per repetition: at 64 the loop's own counter costs 1 % by taking an adder now and then. */
-enum { REFERENCE_OPS = 512 };
+/* Per repetition. Additions lose 1 % at 64, for the loop's own counter takes an adder now and then; more costs compiling. */
+enum { REFERENCE_OPS = 128 };
 
 double xr_now_ns(void)
 {
@@ -89,7 +89,7 @@ static double find_cost(void)
 #define STEP64(O) STEP8(O) STEP8(O) STEP8(O) STEP8(O) STEP8(O) STEP8(O) STEP8(O) STEP8(O)
 #define BODY(O) \
 	for (; reps; reps--) { \
-		STEP64(O) STEP64(O) STEP64(O) STEP64(O) STEP64(O) STEP64(O) STEP64(O) STEP64(O) \
+		STEP64(O) STEP64(O) \
 	}
 #else
 /* The papers' form: the switch may be entered anywhere, so no two operations can be merged. */
@@ -103,8 +103,7 @@ static double find_cost(void)
 		for (;;) { \
 			if (reps-- == 0) \
 				break; \
-			STEP64(O, 1) STEP64(O, 65) STEP64(O, 129) STEP64(O, 193) STEP64(O, 257) STEP64(O, 321) STEP64(O, 385) \
-				STEP64(O, 449) \
+			STEP64(O, 1) STEP64(O, 65) \
 		} \
 	}
 static volatile int entry = 0;
@@ -210,41 +209,60 @@ static unsigned long stream_of_adds(unsigned long reps)
 }
 
 /* Independent additions against dependent multiplications, which leave room for a neighbour: no clock frequency in it. */
-static double look_at_core(unsigned long adds, unsigned long muls)
+struct look {
+	double adds_ns, muls_ns;
+};
+
+static struct look look_at_core(unsigned long adds, unsigned long muls)
 {
-	double a = timed_chain(stream_of_adds, adds) - cost_ns, m = timed_chain(chain_of_muls, muls) - cost_ns;
-	return m > 0 ? a / m : 1e300;
+	struct look look;
+	look.adds_ns = timed_chain(stream_of_adds, adds) - cost_ns;
+	look.muls_ns = timed_chain(chain_of_muls, muls) - cost_ns;
+	return look;
 }
 
 static const double look_ns = 400;
 static unsigned long look_adds, look_muls;
-static double alone; /* a look while nobody else is there */
+static double alone; /* additions over multiplications of a look while nobody else is there */
+
+/* Looks until most are alike, which they are where nobody else is. The quickest additions over the quickest
+ * multiplications, each by itself: nothing makes either quicker than the core is. The least ratio of one look would not
+ * do: where a neighbour comes and goes, it is one whose multiplications were slowed and whose additions were not. */
+static double quickest_look(double *adds, double *muls, size_t looks, int times)
+{
+	const double quick = 0.005, together = 1.05;
+	double best = 1e300;
+	for (int i = 0; i < times; i++) {
+		for (size_t k = 0; k < looks; k++) {
+			struct look look = look_at_core(look_adds, look_muls);
+			adds[k] = look.adds_ns;
+			muls[k] = look.muls_ns;
+		}
+		qsort(adds, looks, sizeof *adds, compare);
+		qsort(muls, looks, sizeof *muls, compare);
+		size_t at = (size_t)(quick * (double)looks);
+		double now = muls[at] > 0 ? adds[at] / muls[at] : 1e300;
+		best = now < best ? now : best;
+		if (adds[looks / 2] < together * best * muls[looks / 2])
+			break;
+	}
+	return best;
+}
 
 double xr_core_find(double known)
 {
 	enum { LOOKS = 10000, TIMES = 16 };
-	/* Even beside a busy neighbour one look in a hundred is quick; one in a thousand is too quick, for an interrupt came
-	 * among the multiplications. */
-	const double quick = 0.005, together = 1.05;
 	if (granule_ns > look_ns / 100)
 		return 0;
 	for (look_adds = 4; timed_chain(stream_of_adds, look_adds) < look_ns; look_adds *= 2)
 		;
 	for (look_muls = 1; timed_chain(chain_of_muls, look_muls) < look_ns; look_muls *= 2)
 		;
-	double *look = malloc(LOOKS * TIMES * sizeof *look);
-	if (!look)
+	double *ns = malloc(2 * LOOKS * sizeof *ns);
+	if (!ns)
 		return 0;
-	size_t n = 0;
-	for (int i = 0; i < (known > 0 ? 1 : TIMES); i++) {
-		for (size_t end = n + LOOKS; n < end; n++)
-			look[n] = look_at_core(look_adds, look_muls);
-		qsort(look, n, sizeof *look, compare);
-		alone = look[(size_t)(quick * (double)n)];
-		if (look[n / 2] < together * alone) /* most are alike: nobody is there */
-			break;
-	}
-	free(look);
+	alone = quickest_look(ns, ns + LOOKS, LOOKS, known > 0 ? 1 : TIMES);
+	free(ns);
 	/* as a number that later agents can use, whatever lengths they take */
 	double scale = (double)(look_muls * REFERENCE_OPS) / (double)(look_adds * STREAM_OPS);
 	if (known > 0 && known / scale < alone)
@@ -255,7 +273,10 @@ double xr_core_find(double known)
 int xr_core_is_ours(void)
 {
 	const double slower = 1.06;
-	return alone <= 0 || look_at_core(look_adds, look_muls) < slower * alone;
+	if (alone <= 0)
+		return 1;
+	struct look look = look_at_core(look_adds, look_muls);
+	return look.adds_ns < slower * alone * look.muls_ns;
 }
 
 #else

@@ -83,7 +83,7 @@ int xr_parts_find(struct xr_parts *parts)
 			spec[n++].ops.unroll = UNROLL;
 		}
 	}
-	if (xr_time_steadily(parts->run, spec, (size_t)n, reading, &parts->noisy))
+	if (xr_time_steadily(parts->run, spec, (size_t)n, false, reading, &parts->noisy))
 		return -1;
 	for (int i = 0; i < parts->n; i++) {
 		struct xr_part *part = &parts->part[i];
@@ -179,7 +179,7 @@ int xr_mixes_time(struct xr_parts *parts, struct xr_mix *mix, size_t *n, bool al
 	sort_by_type(parts, mix, *n);
 	for (size_t i = 0; i < *n; i++)
 		spec[first + i] = xr_mix_spec(parts, &mix[i]);
-	if (xr_time_steadily(parts->run, spec, first + *n, reading, &parts->noisy))
+	if (xr_time_steadily(parts->run, spec, first + *n, false, reading, &parts->noisy))
 		return -1;
 	for (size_t i = 0, at = 0; at < first; i++)
 		if (parts->part[i].cycles > 0) {

@@ -15,9 +15,11 @@ static void take(struct xr_reading *out, double *least, const struct xr_reading 
 	out->ns = out->cycles * ns_per_cycle;
 	out->spread = fmin(out->spread, now->spread);
 	*least = fmin(*least, now->cycles);
+	out->disturbed &= now->disturbed;
 }
 
-int xr_time_steadily(struct xr_run *run, const struct xr_spec *spec, size_t n, struct xr_reading *out, double *noisy)
+int xr_time_steadily(struct xr_run *run, const struct xr_spec *spec, size_t n, bool hasty, struct xr_reading *out,
+                     double *noisy)
 {
 	struct xr_arena *arena = xr_run_arena(run);
 	struct xr_spec *good =
@@ -25,7 +27,7 @@ int xr_time_steadily(struct xr_run *run, const struct xr_spec *spec, size_t n, s
 	struct xr_reading *now = xr_arena_array(arena, struct xr_reading, n);
 	size_t *place = xr_arena_array(arena, size_t, n), k = 0;
 	double *least = xr_arena_array(arena, double, n);
-	struct xr_effort effort = {.samples = 9, .samples_max = 9};
+	struct xr_effort effort = {.samples = 9, .samples_max = 9, .hasty = hasty};
 	int turns = xr_run_quick(run) ? TURNS_QUICK : TURNS;
 
 	*noisy = 1;
@@ -44,7 +46,7 @@ int xr_time_steadily(struct xr_run *run, const struct xr_spec *spec, size_t n, s
 		for (size_t i = 0; i < k; i++) {
 			struct xr_reading *r = &out[place[i]];
 			take(r, &least[i], &now[i], turn == 1);
-			once += r->cycles > seen_twice * least[i];
+			once += r->cycles > seen_twice * least[i] || (r->disturbed && !hasty);
 		}
 		*noisy = k ? (double)once / (double)k : 0;
 	}

@@ -8,7 +8,8 @@
  * neighbours do). The two least readings of each specification agree, and the second is what is handed out. Whatever
  * else runs on the core (a busy sibling, for one) makes operations slower for a while, never quicker; so the least is
  * the core's own, unless it is a freak. *noisy gets the share of those whose two least readings differ by more than 2
- * %. */
-int xr_time_steadily(struct xr_run *run, const struct xr_spec *spec, size_t n, struct xr_reading *out, double *noisy);
+ * %, or agree only in that somebody was there each time. hasty: see struct xr_effort. */
+int xr_time_steadily(struct xr_run *run, const struct xr_spec *spec, size_t n, bool hasty, struct xr_reading *out,
+                     double *noisy);
 
 #endif

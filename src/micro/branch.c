@@ -32,7 +32,7 @@ static int run(struct xr_run *run)
 		spec[v] = xr_spec_mix(&stream, 1);
 		spec[v].ops.unroll = UNROLL;
 	}
-	if (xr_time_steadily(run, spec, 2, r, &noisy))
+	if (xr_time_steadily(run, spec, 2, false, r, &noisy))
 		return -1;
 	for (int v = XR_SHORT; v <= XR_LONG; v++)
 		if (r[v].status != XR_READ_OK) {

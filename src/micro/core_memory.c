@@ -38,7 +38,7 @@ static int find_load(struct xr_run *run, double *cycles)
 	double noisy;
 
 	*cycles = 0;
-	if (xr_time_steadily(run, &spec, 1, &r, &noisy))
+	if (xr_time_steadily(run, &spec, 1, false, &r, &noisy))
 		return -1;
 	if (r.status != XR_READ_OK) {
 		xr_fact_none(d, "core.load_to_use", XR_FAILED, "%s", r.reason);
@@ -113,7 +113,7 @@ static int run(struct xr_run *run)
 		spec[f] = xr_spec_stream(ask[f].op, ask[f].type, 1);
 		spec[f].ops.unroll = UNROLL;
 	}
-	if (xr_time_steadily(run, spec, N_FORMS, reading, &noisy))
+	if (xr_time_steadily(run, spec, N_FORMS, false, reading, &noisy))
 		return -1;
 	put_forwarding(run, reading, load, noisy > 0.5);
 	return 0;

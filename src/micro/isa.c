@@ -243,7 +243,7 @@ static int run(struct xr_run *run)
 
 	isa->run = run;
 	ask_all(isa);
-	if (xr_time_steadily(run, isa->ask.spec, (size_t)isa->ask.n, isa->ask.reading, &isa->noisy))
+	if (xr_time_steadily(run, isa->ask.spec, (size_t)isa->ask.n, true, isa->ask.reading, &isa->noisy))
 		return -1;
 	for (int t = XR_F32; t <= XR_F64; t++) {
 		const char *name = xr_types[t].name;

@@ -107,6 +107,8 @@ static json_t *reading_to_json(const struct xr_reading *r)
 		"insns", finite_or_zero(r->look.insns), "stack_refs", finite_or_zero(r->look.stack_refs), "calls",
 		finite_or_zero(r->look.calls), "code_bytes", finite_or_zero(r->code_bytes), "granule_ns",
 		finite_or_zero(r->granule_ns), "sample", samples);
+	if (r->disturbed)
+		json_object_set_new(json, "disturbed", json_true());
 	if (r->events.counted)
 		json_object_set_new(json, "events", events_to_json(&r->events));
 	return json;

@@ -53,6 +53,7 @@ static void reading_from_json(struct xr_target *target, const json_t *json, stru
 	out->cycle_ns = real(json, "cycle_ns");
 	out->dropped = (int)json_integer_value(json_object_get(json, "dropped"));
 	out->bimodal = json_is_true(json_object_get(json, "bimodal"));
+	out->disturbed = json_is_true(json_object_get(json, "disturbed"));
 	out->look.looked = json_is_true(json_object_get(json, "looked"));
 	out->look.insns = real(json, "insns");
 	out->look.stack_refs = real(json, "stack_refs");

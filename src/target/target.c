@@ -126,7 +126,10 @@ static void summarise(struct xr_target *target, const struct xr_raw_list *list, 
 {
 	struct xr_raw *raw = xr_calloc(list->n, sizeof *raw);
 	double *work = xr_calloc(list->n * 3, sizeof *work);
-	size_t n = keep_clean(list, raw);
+	size_t n = keep_clean(list, raw), hits = 0;
+	for (size_t i = 0; i < n; i++)
+		hits += raw[i].hit;
+	out->disturbed = hits > n / 2;
 	out->samples = (int)n;
 	out->dropped = (int)(list->n - n);
 	if (is_plain_observation(spec)) {

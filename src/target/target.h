@@ -54,6 +54,7 @@ struct xr_reading {
 	const double *sample; /* the samples in cycles per operation (XR_CLOCK, XR_SLICES: in ns), in order of time;
 	                       * lives until the next call for the same target */
 	bool bimodal;         /* samples fall into two modes more than 25 % apart (a busy sibling); the value is the fast one */
+	bool disturbed;       /* most samples were taken while somebody else had a part of the core, and had to be used */
 	struct xr_look look;
 	double code_bytes;    /* XR_WALK: bytes of one block or statement; 0 elsewhere */
 	double granule_ns;    /* XR_CLOCK: smallest step of the clock */
@@ -65,6 +66,7 @@ struct xr_effort {
 	int samples;      /* first this many rounds (default 9) */
 	int samples_max;  /* more, for readings whose spread is above 1 %, up to this many (default 45) */
 	double sample_ns; /* length of one sample (default: from the clock, 20..100 us) */
+	bool hasty;       /* no waiting until nobody else uses the core: the answer does not hang on a few percent */
 };
 
 /* What a target is, and what may be asked of it. */
