@@ -2,8 +2,8 @@
  * units: the least time per operation over N is the throughput. How many are in flight follows: latency / throughput.
  *
  * The papers stop at the first N that brings nothing more; fp units of latency 4 that start 2 a cycle read 0.63 cycles
- * with 7 streams and 0.50 with 10, so the least over a spread of N decides, far beyond what fills most units. Streams
- * that need no registers (XR_FRESH: nothing is carried from statement to statement) help where registers are fewer than
+ * with 7 streams and 0.50 with 10, so N is far beyond what fills most units. Where the compiled loop shows that so many do
+ * not fit into registers, or nobody can look at it, fewer are asked too, and the least decides. Streams that need no registers (XR_FRESH: nothing is carried from statement to statement) help where registers are fewer than
  * operations in flight; where the machine writes over one of its operands they cost a move more, and the least over all
  * still decides.
  */
@@ -14,42 +14,20 @@
 #include <math.h>
 #include <string.h>
 
-static const int all_streams[] = {2, 4, 8, 12};
-enum { LONE_UNROLL = 128, LONE_UNROLL_SLOW = 32, FRESH_VARIABLES = 2 };
+enum { LONE_UNROLL = 64, SLOW_UNROLL = 32, UNROLL = 60, MANY = 12, MANY_UNROLL = 84, FRESH_VARIABLES = 2 };
+static const int fewer[] = {4, 8}; /* streams, where many do not fit into registers */
 
 /* The loop's own instructions (count, compare, jump) over a body of at least 32. */
 static const double loop_insns = 0.5;
 static const double weight_unrest = 0.4; /* of the confidence, when nothing else is steady */
+static const double same = 0.03;         /* of a time */
+static const double whole = 0.01;        /* of a latency, from a whole number of cycles */
+static const double in_registers = 0.05; /* references to the stack per statement */
 static const double good_spread = 0.01, usable_spread = 0.05, folded = 0.9;
 static const double bent =
 	0.06; /* short samples show a few percent of the way into the loop; what is folded, half or more */
 static const double no_time = 0.04;  /* cycles: no core starts 25 operations at once */
 static const double no_chain = 0.45; /* cycles: no core's adders are more than double-pumped */
-
-static struct xr_spec stream(enum xr_op op, enum xr_type type, int n, enum xr_flavour flavour, enum xr_values values)
-{
-	struct xr_spec spec = xr_spec_stream(op, type, n);
-	spec.ops.flavour = flavour;
-	spec.ops.stream[0].values = values;
-	if (xr_ops[op].ranged)
-		spec.ops.unroll = LONE_UNROLL_SLOW;
-	return spec;
-}
-
-int xr_opcost_make(struct xr_spec *spec, enum xr_op op, enum xr_type type, enum xr_flavour flavour,
-                   enum xr_values values)
-{
-	int n = 0;
-	spec[n] = stream(op, type, 1, flavour, values);
-	if (!xr_ops[op].ranged)
-		spec[n].ops.unroll = LONE_UNROLL;
-	n++;
-	for (size_t i = 0; i < sizeof all_streams / sizeof *all_streams; i++)
-		spec[n++] = stream(op, type, all_streams[i], flavour, values);
-	spec[n] = stream(op, type, FRESH_VARIABLES, flavour, values);
-	spec[n++].ops.stream[0].link = XR_FRESH;
-	return n;
-}
 
 static bool is_narrow(enum xr_type type)
 {
@@ -112,20 +90,111 @@ void xr_opcost_decide(struct xr_opcost *cost, double extra_latency)
 	cost->throughput = cost->best->cycles;
 }
 
-double xr_opcost_unrest(const struct xr_reading *reading, size_t n)
+/* ---- reading ---- */
+
+static struct xr_spec stream(const struct xr_opcost *c, int n, enum xr_link link)
+{
+	struct xr_spec spec = xr_spec_stream(c->op, c->type, n);
+	spec.ops.flavour = c->flavour;
+	spec.ops.stream[0].values = c->values;
+	spec.ops.stream[0].link = link;
+	spec.ops.unroll = xr_ops[c->op].ranged ? SLOW_UNROLL : n == 1 ? LONE_UNROLL : n == MANY ? MANY_UNROLL : UNROLL;
+	return spec;
+}
+
+/* Many streams are enough where all of them were in registers, and where the same instructions without registers do not
+ * take another time: schedulers that bind operations to units early do better with some numbers of streams than with
+ * others. */
+static bool needs_fewer(const struct xr_opcost *c)
+{
+	struct xr_arena scratch = {0};
+	const struct xr_reading *many = &c->reading[1], *fresh = &c->reading[2];
+	bool fit = usable(many) && many->look.looked && many->look.stack_refs < in_registers &&
+	           !xr_opcost_objection(&scratch, c, many);
+	bool alike = !usable(fresh) || fresh->look.insns > many->look.insns + loop_insns ||
+	             fabs(fresh->cycles - many->cycles) <= same * many->cycles;
+	xr_arena_release(&scratch);
+	return usable(&c->reading[0]) && !(fit && alike);
+}
+
+/* Asks what `put` says of each operation and appends the answers. */
+static int ask(struct xr_run *run, struct xr_opcost *cost, size_t n,
+               int (*put)(const struct xr_opcost *, struct xr_spec *))
+{
+	struct xr_arena *arena = xr_run_arena(run);
+	struct xr_spec *spec = xr_arena_array(arena, struct xr_spec, n * XR_OPCOST_READINGS + 1);
+	int *count = xr_arena_array(arena, int, n + 1);
+	size_t total = 0;
+	for (size_t i = 0; i < n; i++) {
+		count[i] = cost[i].skip ? 0 : put(&cost[i], spec + total);
+		total += (size_t)count[i];
+	}
+	struct xr_reading *reading = xr_arena_array(arena, struct xr_reading, total + 1);
+	if (total && xr_run_time(run, spec, total, reading))
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		for (int k = 0; k < count[i]; k++)
+			cost[i].reading[cost[i].n++] = *reading++;
+	return 0;
+}
+
+static int put_first(const struct xr_opcost *c, struct xr_spec *spec)
+{
+	spec[0] = stream(c, 1, XR_SELF);
+	spec[1] = stream(c, MANY, XR_SELF);
+	spec[2] = stream(c, FRESH_VARIABLES, XR_FRESH);
+	return 3;
+}
+
+static int put_fewer(const struct xr_opcost *c, struct xr_spec *spec)
+{
+	int n = 0;
+	for (size_t i = 0; i < sizeof fewer / sizeof *fewer && needs_fewer(c); i++)
+		spec[n++] = stream(c, fewer[i], XR_SELF);
+	return n;
+}
+
+/* Whoever disturbs so many may have moved the others steadily. */
+static double unrest_of(const struct xr_opcost *cost, size_t n)
 {
 	size_t read = 0, unsteady = 0;
 	for (size_t i = 0; i < n; i++)
-		if (usable(&reading[i])) {
-			read++;
-			unsteady += reading[i].spread > usable_spread;
-		}
+		for (int k = 0; k < cost[i].n; k++)
+			if (usable(&cost[i].reading[k])) {
+				read++;
+				unsteady += cost[i].reading[k].spread > usable_spread;
+			}
 	return read ? (double)unsteady / (double)read : 0;
+}
+
+int xr_opcosts_time(struct xr_run *run, struct xr_opcost *cost, size_t n)
+{
+	if (ask(run, cost, n, put_first) || ask(run, cost, n, put_fewer))
+		return -1;
+	double unrest = unrest_of(cost, n);
+	for (size_t i = 0; i < n; i++)
+		cost[i].unrest = unrest;
+	return 0;
+}
+
+/* ---- telling ---- */
+
+/* Samples that somebody else had a part in may agree with each other and be wrong. A chain has room for others, and what
+ * takes a whole number of cycles was hardly slowed. */
+static double steadiness(const struct xr_reading *r, bool chain)
+{
+	if (r->disturbed)
+		return !chain ? 0.6 : fabs(r->cycles - round(r->cycles)) <= whole * r->cycles ? 0.85 : 0.5;
+	return r->spread <= good_spread ? 0.99 : r->spread <= usable_spread ? 0.95 : 0.6;
 }
 
 static double confidence(const struct xr_opcost *cost, const struct xr_reading *r)
 {
-	double steady = r->spread <= good_spread ? 0.99 : r->spread <= usable_spread ? 0.95 : 0.6;
+	double steady = steadiness(r, r == cost->alone);
+	/* no more code than this that was slowed down might have been the quickest */
+	for (int i = 1; i < cost->n && r != cost->alone; i++)
+		if (usable(&cost->reading[i]) && cost->reading[i].look.insns < r->look.insns + loop_insns)
+			steady = fmin(steady, steadiness(&cost->reading[i], false));
 	return steady * (1 - weight_unrest * cost->unrest);
 }
 
@@ -138,6 +207,8 @@ static void judge(struct xr_run *run, const struct xr_opcost *cost, const struct
 		xr_fact_note(fact, "done by a library function, not by an instruction");
 	else if (r->bimodal)
 		xr_fact_note(fact, "two speeds were seen, the faster is shown: something shares the core");
+	else if (r->disturbed)
+		xr_fact_note(fact, "something shared the core all the while");
 }
 
 static const char *id_of(struct xr_run *run, const struct xr_opcost *cost, const char *what, const char *suffix)

@@ -7,34 +7,30 @@
 
 #include "micro/micro.h"
 
-enum { XR_OPCOST_SPECS = 6 };
-
-/* The experiments for one operation: filled by make, read back by decide. */
+/* One operation: what it is, what was read of it, what was decided. */
+enum { XR_OPCOST_READINGS = 5 };
 struct xr_opcost {
 	enum xr_op op;
 	enum xr_type type;
 	enum xr_flavour flavour;
 	enum xr_values values;
-	int n;                             /* experiments */
-	const struct xr_spec *spec;        /* where they are in the batch: spec[0] is the lone chain */
-	const struct xr_reading *reading;
+	bool skip;                         /* not to be asked */
+	int n;                             /* readings; [0] is the lone chain */
+	struct xr_reading reading[XR_OPCOST_READINGS];
 	/* decided */
 	bool ok;
 	enum xr_status status;             /* when not ok */
 	const char *reason;
 	double latency, throughput;        /* cycles; latency without the extra operation of the chain */
 	const struct xr_reading *alone, *best;
-	double unrest; /* see xr_opcost_unrest() */
+	double unrest;                     /* share of all readings that are not steady */
 };
 
-/* Writes the experiments for the operation to spec; returns their number, at most XR_OPCOST_SPECS. */
-int xr_opcost_make(struct xr_spec *spec, enum xr_op op, enum xr_type type, enum xr_flavour flavour, enum xr_values values);
+/* Reads all of them together: one batch compiles at once and is read interleaved. Sets n, reading, unrest. */
+int xr_opcosts_time(struct xr_run *run, struct xr_opcost *cost, size_t n);
 
 /* From readings to costs. extra_latency: of the operation that xr_op_extra() names, 0 where there is none. */
 void xr_opcost_decide(struct xr_opcost *cost, double extra_latency);
-
-/* The share of these readings that are not steady. Whoever disturbs so many may have moved the others steadily. */
-double xr_opcost_unrest(const struct xr_reading *reading, size_t n);
 
 /* Does the compiled loop hold what was asked for? NULL, or why not. */
 const char *xr_opcost_objection(struct xr_arena *arena, const struct xr_opcost *cost, const struct xr_reading *reading);

@@ -3,7 +3,7 @@
  * Idea: paper 002 §3.2-3.3 (chains and independent streams), paper 001 §3.2 (the least over all numbers of streams);
  * see method/opcost.c.
  *
- * Algorithm: one batch for everything, so that it compiles at once and is read interleaved. Where the compiler may use
+ * Algorithm: one batch for nearly everything, so that it compiles at once and is read interleaved. Where the compiler may use
  * all the machine has (the native flavour) and a multiply-add or a lone chain gets quicker by 5 %, that is told too: a
  * fused multiply-add is an instruction of its own, and only the native flavour may use it on x86-64.
  * Division, remainder and square root depend on their operands: `latency` and `throughput` are for operands that are
@@ -26,8 +26,6 @@ enum { COSTS_MAX = XR_N_NAMED_OPS * XR_N_SCALARS * 3 };
 struct batch {
 	struct xr_opcost cost[COSTS_MAX];
 	size_t n_costs;
-	struct xr_spec *spec;
-	size_t n_specs;
 };
 
 static bool wanted(struct xr_run *run, enum xr_op op, enum xr_type type)
@@ -46,9 +44,6 @@ static void add(struct batch *b, enum xr_op op, enum xr_type type, enum xr_flavo
 {
 	struct xr_opcost *c = &b->cost[b->n_costs++];
 	*c = (struct xr_opcost){.op = op, .type = type, .flavour = flavour, .values = values};
-	c->spec = &b->spec[b->n_specs];
-	c->n = xr_opcost_make(&b->spec[b->n_specs], op, type, flavour, values);
-	b->n_specs += (size_t)c->n;
 }
 
 static const struct xr_opcost *find(const struct batch *b, enum xr_op op, enum xr_type type, enum xr_flavour flavour,
@@ -137,18 +132,10 @@ static void order_range(struct batch *b)
 
 static int run(struct xr_run *run)
 {
-	struct xr_arena *arena = xr_run_arena(run);
-	struct batch *b = xr_arena_alloc(arena, sizeof *b);
-	b->spec = xr_arena_array(arena, struct xr_spec, COSTS_MAX * XR_OPCOST_SPECS);
+	struct batch *b = xr_arena_alloc(xr_run_arena(run), sizeof *b);
 	collect(run, b);
-	struct xr_reading *reading = xr_arena_array(arena, struct xr_reading, b->n_specs + 1);
-	if (xr_run_time(run, b->spec, b->n_specs, reading))
+	if (xr_opcosts_time(run, b->cost, b->n_costs))
 		return -1;
-	for (size_t i = 0; i < b->n_costs; i++) {
-		struct xr_opcost *c = &b->cost[i];
-		c->reading = &reading[c->spec - b->spec];
-		c->unrest = xr_opcost_unrest(reading, b->n_specs);
-	}
 	for (size_t i = 0; i < b->n_costs; i++)
 		xr_opcost_decide(&b->cost[i], extra_latency(b, &b->cost[i]));
 	order_range(b);
@@ -173,4 +160,5 @@ const struct xr_micro xr_micro_op = {
 	.cost_s = 6,
 	.kinds = 1u << XR_OPS,
 	.run = run,
+	.word = xr_op_word,
 };

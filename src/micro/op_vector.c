@@ -13,7 +13,7 @@
 
 #include "method/opcost.h"
 
-enum { N_VECTORS = XR_N_TYPES - XR_N_SCALARS, COSTS_MAX = XR_N_NAMED_OPS * N_VECTORS * 2 };
+enum { N_VECTORS = XR_N_TYPES - XR_N_SCALARS, COSTS_MAX = XR_N_NAMED_OPS * N_VECTORS * 2, PROBE_UNROLL = 16 };
 
 static bool wanted(struct xr_run *run, enum xr_op op, enum xr_type type)
 {
@@ -39,12 +39,14 @@ static bool any_wanted(struct xr_run *run, enum xr_type type)
 static int probe(struct xr_run *run, struct xr_reading takes[N_VECTORS][2])
 {
 	struct xr_spec spec[N_VECTORS * 2];
+	struct xr_effort effort = {.samples = 3, .samples_max = 3, .hasty = true}; /* it is how, not how quickly */
 	for (int t = 0; t < N_VECTORS; t++)
 		for (int f = XR_PLAIN; f <= XR_NATIVE; f++) {
 			spec[2 * t + f] = xr_spec_stream(XR_ADD, (enum xr_type)(XR_N_SCALARS + t), 1);
+			spec[2 * t + f].ops.unroll = PROBE_UNROLL;
 			spec[2 * t + f].ops.flavour = xr_run_info(run)->has_flavour[f] ? (enum xr_flavour)f : XR_PLAIN;
 		}
-	return xr_run_time(run, spec, 2 * N_VECTORS, &takes[0][0]);
+	return xr_run_time_with(run, &effort, spec, 2 * N_VECTORS, &takes[0][0]);
 }
 
 /* One addition that costs one instruction is a type the flavour has; more are a type taken apart. */
@@ -58,8 +60,7 @@ static int run(struct xr_run *run)
 	struct xr_arena *arena = xr_run_arena(run);
 	struct xr_reading takes[N_VECTORS][2];
 	struct xr_opcost *cost = xr_arena_array(arena, struct xr_opcost, COSTS_MAX);
-	struct xr_spec *spec = xr_arena_array(arena, struct xr_spec, COSTS_MAX * XR_OPCOST_SPECS);
-	size_t n_costs = 0, n_specs = 0;
+	size_t n_costs = 0;
 
 	if (probe(run, takes))
 		return -1;
@@ -74,27 +75,20 @@ static int run(struct xr_run *run)
 			bool young = op == XR_FMA || (op == XR_MUL && !xr_types[type].fp);
 			*c = (struct xr_opcost){.op = op, .type = type};
 			c->flavour = native && (!plain || young) ? XR_NATIVE : XR_PLAIN;
-			if (!plain && !native)
-				continue;
-			c->spec = &spec[n_specs];
-			c->n = xr_opcost_make(&spec[n_specs], op, type, c->flavour, XR_SHORT);
-			n_specs += (size_t)c->n;
+			c->skip = !plain && !native;
 		}
 	}
-	struct xr_reading *reading = xr_arena_array(arena, struct xr_reading, n_specs + 1);
-	if (n_specs && xr_run_time(run, spec, n_specs, reading))
+	if (xr_opcosts_time(run, cost, n_costs))
 		return -1;
 	for (size_t i = 0; i < n_costs; i++) {
 		struct xr_opcost *c = &cost[i];
 		const struct xr_reading *add = &takes[c->type - XR_N_SCALARS][XR_NATIVE];
-		if (!c->n) {
+		if (c->skip) {
 			xr_opcost_put_none(run, c, "", XR_UNSUPPORTED,
 			                   add->status == XR_READ_OK ? "the compiler takes vectors of this size apart"
 			                                             : add->reason);
 			continue;
 		}
-		c->reading = &reading[c->spec - spec];
-		c->unrest = xr_opcost_unrest(reading, n_specs);
 		xr_opcost_decide(c, 0);
 		xr_opcost_put(run, c, "");
 	}
@@ -116,4 +110,5 @@ const struct xr_micro xr_micro_op_vector = {
 	.cost_s = 6,
 	.kinds = 1u << XR_OPS,
 	.run = run,
+	.word = xr_op_word,
 };
