@@ -358,7 +358,7 @@ static void put_none(struct l1 *l1)
 
 	for (size_t i = 0; i < sizeof id / sizeof *id; i++)
 		xr_fact_none(d, id[i], XR_UNSUPPORTED,
-		             "no data cache: every set of addresses within %.0f KiB takes the same time",
+		             "no data cache: every set of addresses within %.3g KiB takes the same time",
 		             (double)l1->room / 1024);
 	xr_fact_none(d, "cache.l1d.latency", XR_UNSUPPORTED,
 	             "no data cache: what was timed is memory, or a cache larger than what could be walked over");

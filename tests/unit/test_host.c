@@ -1,12 +1,16 @@
 /* The host target: whatever a specification does, it costs itself and nothing else. Nothing here looks at times. */
 #include "nano/emit.h"
+#include "target/host/os.h"
 #include "target/open.h"
 #include "util/files.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -169,6 +173,23 @@ static void no_compiler_is_an_error_of_the_target(void **state)
 	assert_int_equal(err.code, XR_EXIT_USE);
 }
 
+/* Nobody is killed for taking more than a limit allows. */
+static void memory_stays_within_limits(void **state)
+{
+	(void)state;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* these need more than any limit */
+	pid_t child = fork();
+	if (!child) {
+		const struct rlimit limit = {512 << 20, 512 << 20};
+		_exit(setrlimit(RLIMIT_AS, &limit) != 0 || xr_os_memory() > 256 << 20 || xr_os_memory() < 1 << 20);
+	}
+	int status = -1;
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+#endif
+	assert_true(xr_os_memory() > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +199,7 @@ int main(void)
 		cmocka_unit_test(it_goes_on_on_every_cpu),
 		cmocka_unit_test(both_forms_and_a_baked_program_give_readings),
 		cmocka_unit_test(a_cache_is_used_again_and_never_trusted_when_others_can_write_it),
+		cmocka_unit_test(memory_stays_within_limits),
 		cmocka_unit_test(no_compiler_is_an_error_of_the_target),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

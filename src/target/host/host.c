@@ -675,6 +675,22 @@ static void describe(struct host *h, const struct xr_host_options *options)
 	info->kinds = 1u << XR_CLOCK | 1u << XR_OPS | 1u << XR_CHAIN | 1u << XR_WALK | 1u << XR_TEAM;
 }
 
+/* Less than this for all buffers, and some are smaller than they would be. */
+static const uint64_t plenty_bytes = UINT64_C(1) << 30;
+
+/* What the user should know before: that a compiler's answers are not kept, that there is little memory. */
+static const char *warnings(struct host *h)
+{
+	uint64_t bytes = h->base.info.memory_bytes;
+	if (bytes >= plenty_bytes)
+		return h->tc.warning;
+	const char *little = xr_arena_printf(&h->base.arena,
+	                                     "at most %" PRIu64 " MiB of memory may be used here: buffers are smaller, "
+	                                     "and large caches may not be seen whole",
+	                                     bytes >> 20);
+	return h->tc.warning ? xr_arena_printf(&h->base.arena, "%s; %s", h->tc.warning, little) : little;
+}
+
 struct xr_target *xr_host_open(const struct xr_host_options *options, struct xr_error *err)
 {
 	struct host *h = xr_calloc(1, sizeof *h);
@@ -704,7 +720,7 @@ struct xr_target *xr_host_open(const struct xr_host_options *options, struct xr_
 	info->cpu_used = info->can_pin ? h->cpu : -1;
 	info->compiler = h->tc.name;
 	info->cflags = h->tc.cflags;
-	info->warning = h->tc.warning;
+	info->warning = warnings(h);
 	info->has_flavour[XR_PLAIN] = true;
 	info->has_flavour[XR_NATIVE] = h->tc.native_flag != NULL;
 

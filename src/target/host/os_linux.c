@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -40,25 +41,24 @@ bool xr_os_can_pin(void)
 	return can;
 }
 
-/* The cgroup of this process for the CPU controller: its line in /proc/self/cgroup is "0::DIR" (version 2) or
+/* The cgroup of this process for a controller: its line in /proc/self/cgroup is "0::DIR" (version 2) or
  * "N:…,cpu,…:DIR" (version 1). */
-static bool cgroup_dir(bool version2, char *dir, size_t size)
+static bool cgroup_dir(bool version2, const char *controller, char *dir, size_t size)
 {
-	char line[2048];
+	char line[2048], wanted[64], names[1024];
 	FILE *f = fopen("/proc/self/cgroup", "r");
 	bool found = false;
 	if (!f)
 		return false;
+	snprintf(wanted, sizeof wanted, ",%s,", controller);
 	while (!found && fgets(line, sizeof line, f)) {
 		line[strcspn(line, "\n")] = '\0';
-		char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
+		char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL;
 		if (!path)
 			continue;
 		*path++ = '\0';
-		bool names_cpu = !strcmp(names + 1, "cpu") || !strncmp(names + 1, "cpu,", 4) ||
-		                 strstr(names, ",cpu,") ||
-		                 (strlen(names) > 4 && !strcmp(names + strlen(names) - 4, ",cpu"));
-		found = version2 ? !strncmp(line, "0:", 2) : names_cpu;
+		snprintf(names, sizeof names, ",%s,", list + 1);
+		found = version2 ? !strncmp(line, "0:", 2) : strstr(names, wanted) != NULL;
 		if (found)
 			snprintf(dir, size, "%s", path);
 	}
@@ -77,29 +77,13 @@ static bool first_line(const char *root, const char *dir, const char *file, char
 	return ok;
 }
 
-/* The first line of a file of the process's own group (version 2), or of the nearest one above that sets a limit. */
-static bool cgroup_line(const char *file, char *line, size_t size)
-{
-	char dir[2048];
-	if (!cgroup_dir(true, dir, sizeof dir))
-		return false;
-	for (;;) {
-		if (first_line("/sys/fs/cgroup", dir, file, line, size) && strncmp(line, "max", 3))
-			return true;
-		char *slash = strrchr(dir, '/');
-		if (!slash)
-			return false;
-		*slash = '\0';
-	}
-}
-
 /* The tightest quota from the process's own group up to the root, in CPUs; 0: none. */
 static double quota_from(bool version2)
 {
 	const char *root = version2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu";
 	char dir[2048], line[128];
 	double tightest = 0;
-	if (!cgroup_dir(version2, dir, sizeof dir))
+	if (!cgroup_dir(version2, "cpu", dir, sizeof dir))
 		return 0;
 	for (;;) {
 		double quota = 0, period = 0;
@@ -138,19 +122,61 @@ static uint64_t meminfo(const char *key)
 	return kb * 1024;
 }
 
+/* What a group may still take: its limit, less what it has and would not give up (files that nobody uses now). */
+static uint64_t left_in_group(bool version2, const char *root, const char *dir)
+{
+	char line[128], path[4096], key[64];
+	uint64_t limit, used = 0, bytes;
+	if (!first_line(root, dir, version2 ? "memory.max" : "memory.limit_in_bytes", line, sizeof line) ||
+	    !isdigit((unsigned char)*line))
+		return UINT64_MAX;
+	limit = strtoull(line, NULL, 10);
+	if (first_line(root, dir, version2 ? "memory.current" : "memory.usage_in_bytes", line, sizeof line))
+		used = strtoull(line, NULL, 10);
+	snprintf(path, sizeof path, "%s%s/memory.stat", root, dir);
+	FILE *f = fopen(path, "r");
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, "%63s %" SCNu64, key, &bytes) == 2 &&
+		    !strcmp(key, version2 ? "inactive_file" : "total_inactive_file"))
+			used -= bytes < used ? bytes : used;
+	if (f)
+		fclose(f);
+	return limit > used ? limit - used : 0;
+}
+
+/* The least of that from the process's own group up to the root. In a container the root is its own group's, whatever
+ * the group is called outside. */
+static uint64_t left_in_groups(bool version2)
+{
+	const char *root = version2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
+	char dir[2048];
+	uint64_t least = left_in_group(version2, root, "");
+	if (!cgroup_dir(version2, "memory", dir, sizeof dir))
+		return least;
+	for (char *slash; (slash = strrchr(dir, '/')); *slash = '\0') {
+		uint64_t left = left_in_group(version2, root, dir);
+		least = left < least ? left : least;
+	}
+	return least;
+}
+
+static uint64_t at_most(uint64_t bytes, uint64_t limit)
+{
+	return limit < bytes ? limit : bytes;
+}
+
 uint64_t xr_os_memory(void)
 {
-	char line[128];
-	uint64_t free_bytes = meminfo("MemAvailable");
-	if (cgroup_line("memory.max", line, sizeof line)) {
-		uint64_t limit = strtoull(line, NULL, 10), used = 0;
-		if (cgroup_line("memory.current", line, sizeof line))
-			used = strtoull(line, NULL, 10);
-		uint64_t left = limit > used ? limit - used : 0;
-		if (!free_bytes || left < free_bytes)
-			free_bytes = left;
-	}
-	return free_bytes ? free_bytes / 2 : UINT64_C(64) << 20;
+	static const int limits[] = {RLIMIT_AS, RLIMIT_DATA};
+	struct rlimit limit;
+	uint64_t bytes = meminfo("MemAvailable");
+	if (!bytes)
+		bytes = UINT64_C(128) << 20;
+	bytes = at_most(at_most(bytes, left_in_groups(true)), left_in_groups(false));
+	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+		if (!getrlimit((__rlimit_resource_t)limits[i], &limit) && limit.rlim_cur != RLIM_INFINITY)
+			bytes = at_most(bytes, (uint64_t)limit.rlim_cur);
+	return bytes / 2;
 }
 
 uint64_t xr_os_page(void)
