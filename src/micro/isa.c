@@ -24,7 +24,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { STREAMS = 8, UNROLL = 64, UNROLL_FUSED = 16, N_FLAVOURS = 2, SPECS_MAX = 128 };
+enum { STREAMS = 8, UNROLL = 32, UNROLL_FUSED = 16, N_FLAVOURS = 2, SPECS_MAX = 128 };
 static const double fpu_cycles = 10;   /* papers 000 §3.2, 002 §3.4 */
 static const double trap_cycles = 100; /* no trap into a kernel is quicker than that */
 static const double cheaper = 0.9;
