@@ -19,6 +19,8 @@ enum {
 };
 
 static const double growth = 1.5;
+static const double overflow_share =
+	0.4; /* of the misses of what is known to overflow: more than one class or page less */
 
 static struct xr_lap lap_of(const uint32_t *item, size_t n)
 {
@@ -197,8 +199,8 @@ int xr_flush_choose(struct xr_laps *laps, const struct xr_first *first, const ui
 /* ---- too many ------------------------------------------------------------------------------------------------------ */
 
 /* A short beginning of `order` that overflows: *result pages; 0: none does. Learns by the way whether there are laps that
- * overflow only as long as they have not settled. *misses: of a lap over them. */
-static int too_many(struct xr_laps *laps, const uint32_t *order, size_t n, size_t *result, double *misses)
+ * overflow only as long as they have not settled. */
+static int too_many(struct xr_laps *laps, const uint32_t *order, size_t n, size_t *result)
 {
 	struct xr_lap lap[GRID];
 	bool yes[GRID], restless[GRID], settles = false;
@@ -207,6 +209,7 @@ static int too_many(struct xr_laps *laps, const uint32_t *order, size_t n, size_
 	for (double size = 1; size <= (double)n && k < GRID; size = fmax(size + 1, size * growth))
 		lap[k++] = lap_of(order, (size_t)size);
 	*result = 0;
+	laps->least = 0;
 	laps->restless = false;
 	/* From below, a few at a time: large laps are dear. */
 	for (size_t from = 0; from < k && bad == 0; from += 4) {
@@ -221,12 +224,10 @@ static int too_many(struct xr_laps *laps, const uint32_t *order, size_t n, size_
 		for (size_t i = 0; i < some; i++)
 			settles |= restless[i] && !yes[i];
 		for (size_t i = 0; i < some && bad == 0; i++)
-			if (yes[i]) {
+			if (yes[i])
 				bad = lap[from + i].n;
-				*misses = lap[from + i].misses;
-			} else {
+			else
 				good = lap[from + i].n;
-			}
 	}
 	if (bad == 0)
 		return 0;
@@ -237,10 +238,8 @@ static int too_many(struct xr_laps *laps, const uint32_t *order, size_t n, size_
 	if (ask_all(laps, lap, k, ORDERS, yes) != 0)
 		return -1;
 	for (size_t i = k; i-- > 0;)
-		if (yes[i]) {
+		if (yes[i])
 			bad = lap[i].n;
-			*misses = lap[i].misses;
-		}
 	*result = bad;
 	laps->restless = !settles;
 	return 0;
@@ -251,7 +250,25 @@ static int too_many(struct xr_laps *laps, const uint32_t *order, size_t n, size_
 struct core {
 	uint32_t *item;
 	size_t n;
+	double misses; /* of a lap over all of them, at least */
 };
+
+/* Does it still overflow? If so, laps that miss far less than this one do not: other users of the machine make misses too,
+ * but what goes on missing after pages were left out has lost one of several classes at most, or one page too many of
+ * several. */
+static int weigh(struct xr_laps *laps, struct core *c, bool *yes)
+{
+	struct xr_lap lap = lap_of(c->item, c->n);
+
+	*yes = true;
+	if (ask_all(laps, &lap, 1, ORDERS_LAST, yes) != 0)
+		return -1;
+	if (*yes) {
+		c->misses = lap.misses;
+		laps->least = overflow_share * lap.misses;
+	}
+	return 0;
+}
 
 static size_t keep_blocks(const struct core *c, size_t size, const bool *go, uint32_t *left)
 {
@@ -266,7 +283,7 @@ static size_t keep_blocks(const struct core *c, size_t size, const bool *go, uin
 /* One round with blocks of `size`: leaves out those whose absence changes nothing, all together: with as many members as
  * it takes and no more, what is true of each is true of all. When it is not, there are members to spare, and only half of
  * the blocks may go, and so on. *shrunk: by how much. */
-static int thin(const struct xr_laps *laps, struct core *c, size_t size, size_t *shrunk)
+static int thin(struct xr_laps *laps, struct core *c, size_t size, size_t *shrunk)
 {
 	struct xr_arena *arena = xr_run_arena(laps->run);
 	size_t blocks = (c->n + size - 1) / size, idle = 0;
@@ -289,15 +306,17 @@ static int thin(const struct xr_laps *laps, struct core *c, size_t size, size_t 
 	for (size_t b = 0; b < blocks; b++)
 		idle += go[b];
 	while (idle > 0) {
-		size_t kept = keep_blocks(c, size, go, left), seen = 0;
+		struct core rest = {left, keep_blocks(c, size, go, left), 0};
+		size_t seen = 0;
 		bool still;
 
-		if (ask_one(laps, left, kept, ORDERS_LAST, &still) != 0)
+		if (weigh(laps, &rest, &still) != 0)
 			return -1;
 		if (still) {
-			*shrunk = c->n - kept;
-			memcpy(c->item, left, kept * sizeof *left);
-			c->n = kept;
+			*shrunk = c->n - rest.n;
+			memcpy(c->item, left, rest.n * sizeof *left);
+			c->n = rest.n;
+			c->misses = rest.misses;
 			return 0;
 		}
 		for (size_t b = 0; b < blocks; b++)
@@ -311,12 +330,13 @@ static int thin(const struct xr_laps *laps, struct core *c, size_t size, size_t 
 
 /* Thins until nothing can go. When the rest fits then, a page was left out on a wrong answer: back to what was before.
  * *found: something is left that overflows. */
-static int thin_to_the_end(const struct xr_laps *laps, struct core *c, bool *found)
+static int thin_to_the_end(struct xr_laps *laps, struct core *c, bool *found)
 {
 	uint32_t *before = xr_arena_array(xr_run_arena(laps->run), uint32_t, c->n);
 	size_t size = c->n / BLOCKS + 1, n_before = 0;
 
-	if (ask_one(laps, c->item, c->n, ORDERS_LAST, found) != 0)
+	laps->least = 0;
+	if (weigh(laps, c, found) != 0)
 		return -1;
 	if (!*found)
 		return 0;
@@ -332,10 +352,11 @@ static int thin_to_the_end(const struct xr_laps *laps, struct core *c, bool *fou
 			before = now;
 			n_before = c->n + shrunk;
 		} else if (size == 1) {
-			if (ask_one(laps, c->item, c->n, ORDERS_LAST, found) != 0)
+			if (weigh(laps, c, found) != 0)
 				return -1;
 			if (*found || n_before == 0)
 				return 0;
+			laps->least = 0;
 			memcpy(c->item, before, n_before * sizeof *before);
 			c->n = n_before;
 			n_before = 0;
@@ -407,50 +428,25 @@ static int confirm(const struct xr_laps *laps, const struct core *c, const char 
 	return 0;
 }
 
-/* Is this after all one of the policies under which sets that are too full miss little? Then there are too many pages
- * left. */
-static int misses_little(const struct xr_laps *laps, const struct core *c, bool *little)
-{
-	struct xr_lap lap = lap_of(c->item, c->n);
-
-	*little = false;
-	if (!(laps->least > 0))
-		return 0;
-	if (xr_laps_ask(laps, &lap, 1) != 0)
-		return -1;
-	*little = lap.misses < 0.3 * (double)c->n;
-	return 0;
-}
-
-int xr_class_find(struct xr_laps *laps, const struct xr_first *first, const uint32_t *order, size_t n, bool plain,
+int xr_class_find(struct xr_laps *laps, const struct xr_first *first, const uint32_t *order, size_t n,
                   struct xr_class *class)
 {
-	struct core c = {NULL, 0};
-	bool found = false, few = false;
+	struct core c = {NULL, 0, 0};
+	bool found = false;
 	size_t start;
-	double misses;
 
 	*class = (struct xr_class){.trouble = NULL};
-	if (too_many(laps, order, n, &start, &misses) != 0)
+	if (too_many(laps, order, n, &start) != 0)
 		return -1;
 	if (start == 0) {
 		class->trouble = "too large for the pages there are";
 		return 0;
 	}
-	if (plain)
-		laps->least = fmin(misses / 6, 2.5);
 	c.item = xr_arena_array(xr_run_arena(laps->run), uint32_t, n + laps->flush.n);
 	/* Noise, and nearly full sets under some policies, may look like too full ones: then more pages are needed. */
 	for (int attempt = 0; attempt < STARTS && !found && start <= n; attempt++, start += start / 3 + 1) {
 		c.n = start;
 		memcpy(c.item, order, c.n * sizeof *c.item);
-		if (thin_to_the_end(laps, &c, &found) != 0)
-			return -1;
-	}
-	if (found && misses_little(laps, &c, &few) != 0)
-		return -1;
-	if (found && few) {
-		laps->least = 0;
 		if (thin_to_the_end(laps, &c, &found) != 0)
 			return -1;
 	}
@@ -500,7 +496,8 @@ int xr_class_meets(const struct xr_laps *laps, const struct xr_class *class, siz
 {
 	struct xr_arena *arena = xr_run_arena(laps->run);
 	struct xr_lap *lap = xr_arena_array(arena, struct xr_lap, n);
-	int *votes = xr_arena_array(arena, int, n);
+	double *least = xr_arena_array(arena, double, 2 * n);
+	struct xr_laps wide = *laps;
 
 	for (size_t i = 0; i < n; i++) {
 		lap[i] = lap_of(class->item, class->n);
@@ -508,13 +505,22 @@ int xr_class_meets(const struct xr_laps *laps, const struct xr_class *class, siz
 		lap[i].apart = UINT64_C(8) << i;
 		lap[i].unsettled = laps->restless;
 	}
+	/* Neighbours only add misses, so the least counts; the second least, for there are freaks. With more flush lines
+	 * in between, the same class may miss less. */
+	wide.least /= 2;
+	for (size_t i = 0; i < 2 * n; i++)
+		least[i] = INFINITY;
 	for (int vote = 0; vote < VOTES; vote++) {
 		if (xr_laps_ask(laps, lap, n) != 0)
 			return -1;
-		for (size_t i = 0; i < n; i++)
-			votes[i] += overflows(laps, &lap[i]);
+		for (size_t i = 0; i < n; i++) {
+			least[2 * i + 1] = fmin(least[2 * i + 1], fmax(least[2 * i], lap[i].misses));
+			least[2 * i] = fmin(least[2 * i], lap[i].misses);
+		}
 	}
-	for (size_t i = 0; i < n; i++)
-		meets[i] = votes[i] * 2 > VOTES;
+	for (size_t i = 0; i < n; i++) {
+		lap[i].misses = least[2 * i + 1];
+		meets[i] = overflows(&wide, &lap[i]);
+	}
 	return 0;
 }

@@ -27,9 +27,8 @@ struct xr_class {
 };
 
 /* A class among the items of `order`, which must not be in laps->flush. Flush pages that belong to the class are moved from
- * laps->flush to it. plain: where sets that are too full miss a lot, as they do under most policies, only that counts: other
- * users of the machine make a few misses too (sets laps->least). 0, or -1 as xr_run_time(). */
-int xr_class_find(struct xr_laps *laps, const struct xr_first *first, const uint32_t *order, size_t n, bool plain,
+ * laps->flush to it. Sets laps->least: fewer misses are not this class's. 0, or -1 as xr_run_time(). */
+int xr_class_find(struct xr_laps *laps, const struct xr_first *first, const uint32_t *order, size_t n,
                   struct xr_class *class);
 
 /* Flush lines again, from pages of `order` that are not of the class; where there are not enough, the old ones stay, and

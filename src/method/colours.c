@@ -66,3 +66,16 @@ double xr_colours_fit(const double *pages, const double *share, size_t k, double
 	}
 	return best;
 }
+
+double xr_colours_agree(const double *pages, const double *share, size_t k, double ways, double classes)
+{
+	double curves = 0, agree = 0, misfit, rival;
+
+	for (size_t from = 0, end; from < k; from = end) {
+		for (end = from + 1; end < k && pages[end] > pages[end - 1];)
+			end++;
+		curves++;
+		agree += xr_colours_fit(pages + from, share + from, end - from, ways, &misfit, &rival) == classes;
+	}
+	return curves > 0 ? agree / curves : 0;
+}

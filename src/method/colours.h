@@ -17,4 +17,8 @@ void xr_colours_misses(double n, double classes, double ways, double *least, dou
  * next best number. 0: no points. */
 double xr_colours_fit(const double *pages, const double *share, size_t k, double ways, double *misfit, double *rival);
 
+/* The points are of several curves, each of more and more pages: the share of curves to which this number of classes fits
+ * best. */
+double xr_colours_agree(const double *pages, const double *share, size_t k, double ways, double classes);
+
 #endif

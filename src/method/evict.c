@@ -103,7 +103,7 @@ static struct xr_spec script(const struct xr_evict *e, uint32_t x, const struct 
 	struct xr_spec spec = {.kind = XR_CHAIN};
 
 	sparse.block = 0;
-	own = visit(&sparse, (struct xr_items){&x, 1}, lines, XR_READ, 1);
+	own = visit(&sparse, (struct xr_items){&x, 1, false}, lines, XR_READ, 1);
 	spec.chain.buffer = e->buffer;
 	add_phase(&spec, own);
 	add_phase(&spec, all);
@@ -123,6 +123,8 @@ static struct xr_spec script(const struct xr_evict *e, uint32_t x, const struct 
 		own.span = span;
 		own.n_spans = 1;
 	}
+	if (others->warm)
+		add_phase(&spec, own);
 	own.timed = true;
 	add_phase(&spec, own);
 	return spec;

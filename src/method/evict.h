@@ -29,6 +29,7 @@ struct xr_evict {
 struct xr_items {
 	const uint32_t *item;
 	size_t n;
+	bool warm; /* x is read once more before it is timed: what looking takes after such visits, wherever x was */
 };
 
 /* Sets item, line and, from these and the wish, lines. */

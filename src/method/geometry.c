@@ -7,12 +7,13 @@
 #include <string.h>
 
 enum {
-	WANTED = 2, /* classes that agree */
+	WANTED = 2, /* classes that agree, more than those that do not */
 	FEW = 40,   /* pages */
 	DRAWS_MOST = 4,
 	STEEP = 4, /* ways: from so many on, misses come suddenly */
 };
 static const double visits_most = 4e5;
+static const double some = 0.05; /* misses, of all visits */
 
 static uint32_t *random_order(struct xr_run *run, size_t n)
 {
@@ -72,6 +73,12 @@ static int ask_colours(const struct xr_laps *laps, const struct xr_first *first,
 		if (xr_laps_ask(laps, &lap, 1) != 0)
 			return -1;
 		share = fmin(1, fmax(0, lap.misses / (double)lap.n));
+		/* An order may suit a policy badly, none makes fit what does not. */
+		if (share > some) {
+			if (xr_laps_ask(laps, &lap, 1) != 0)
+				return -1;
+			share = fmin(share, fmax(0, lap.misses / (double)lap.n));
+		}
 		flat = share > 0.1 && share < 1.45 * before;
 		before = share;
 		g->pages[g->n_points] = (double)lap.n;
@@ -98,7 +105,7 @@ static void count_votes(struct xr_geometry *g)
 }
 
 /* One class, from a random order of pages. */
-static int ask_class(const struct xr_laps *level, const struct xr_first *first, bool plain, struct xr_geometry *g)
+static int ask_class(const struct xr_laps *level, const struct xr_first *first, struct xr_geometry *g)
 {
 	struct xr_laps laps = *level;
 	size_t padded, n, used, few;
@@ -112,8 +119,13 @@ static int ask_class(const struct xr_laps *level, const struct xr_first *first, 
 	n = (size_t)((laps.buffer.bytes - padded * laps.page) / laps.item);
 	order = random_order(laps.run, n);
 	few = 2 * first->ways + 2 < n ? 2 * first->ways + 2 : n;
-	if (calibrate(&laps, order, few) != 0 || xr_flush_choose(&laps, first, order, n, &used) != 0 ||
-	    xr_class_find(&laps, first, order + used, n - used, plain, &c) != 0)
+	if ((laps.page < 2 * first->way && calibrate(&laps, order, few) != 0) ||
+	    xr_flush_choose(&laps, first, order, n, &used) != 0)
+		return -1;
+	/* Flush lines that are in the way of nobody: with them, one page tells as much as many, which may be too many. */
+	if (laps.page >= 2 * first->way && calibrate(&laps, order + used, n > used) != 0)
+		return -1;
+	if (xr_class_find(&laps, first, order + used, n - used, &c) != 0)
 		return -1;
 	g->trouble = c.trouble;
 	if (c.trouble || c.n < 2)
@@ -136,8 +148,8 @@ int xr_geometry_find(const struct xr_laps *level, const struct xr_first *first, 
 {
 	memset(g, 0, sizeof *g);
 	g->left = visits_most;
-	for (size_t t = 0; t < XR_CLASSES_TRIED && g->agree < WANTED && g->left > 0; t++) {
-		if (ask_class(level, first, t % 2 == 0, g) != 0)
+	for (size_t t = 0; t < XR_CLASSES_TRIED && g->agree < WANTED + (g->n_said - g->agree) && g->left > 0; t++) {
+		if (ask_class(level, first, g) != 0)
 			return -1;
 		count_votes(g);
 		xr_run_progress(level->run, 0.4 + 0.1 * (double)t, "classes of pages");

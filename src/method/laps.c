@@ -8,7 +8,10 @@ enum {
 	WORD = 8,
 	PAD = 3, /* times the first level */
 	PAGE_MASK = 0xffffff,
+	SAMPLES = 9,
+	LAPS = 3, /* of the longest walk, in a sample */
 };
+static const double visit_ns = 8;
 static const double one_miss = 0.7; /* per lap: less is noise */
 static const double clear = 4;      /* standard errors */
 
@@ -23,9 +26,15 @@ void xr_shuffle(uint32_t *item, size_t n, struct xr_rng *rng)
 	}
 }
 
+/* How often flush lines are visited: also those as far apart, if these are others. */
+static size_t flushes(const struct xr_laps *laps, const struct xr_lap *lap)
+{
+	return lap->apart >= laps->line ? 2 : 1;
+}
+
 static bool is_padded(const struct xr_laps *laps, const struct xr_lap *lap)
 {
-	return lap->n + (lap->step ? 0 : laps->flush.n * (lap->apart ? 2 : 1)) > laps->most;
+	return lap->n + (lap->step ? 0 : laps->flush.n * flushes(laps, lap)) > laps->most;
 }
 
 /* A pad does what flush lines do, if it has lines where they are. */
@@ -36,7 +45,7 @@ static bool is_flushed(const struct xr_laps *laps, const struct xr_lap *lap)
 
 size_t xr_lap_visits(const struct xr_laps *laps, const struct xr_lap *lap)
 {
-	return lap->n + (is_flushed(laps, lap) ? laps->flush.n * (lap->apart ? 2 : 1) : 0) +
+	return lap->n + (is_flushed(laps, lap) ? laps->flush.n * flushes(laps, lap) : 0) +
 	       (is_padded(laps, lap) ? laps->pad.n : 0);
 }
 
@@ -147,7 +156,7 @@ static struct walk lay(const struct xr_laps *laps, const struct xr_lap *lap, str
 	add_items(&w, lap, &some);
 	if (is_flushed(laps, lap))
 		add_flush(&w, lap, 0, &some);
-	if (is_flushed(laps, lap) && lap->apart)
+	if (is_flushed(laps, lap) && flushes(laps, lap) > 1)
 		add_flush(&w, lap, lap->apart, &some);
 	if (is_padded(laps, lap))
 		add_pad(&w, &some);
@@ -159,10 +168,14 @@ static int ask_batch(const struct xr_laps *laps, struct xr_lap *lap, size_t n)
 	struct xr_arena arena = {0};
 	struct xr_spec spec[2 * BATCH];
 	struct xr_reading reading[2 * BATCH];
+	struct xr_effort effort;
+	size_t most = 0;
 	int status;
 
 	for (size_t i = 0; i < n; i++) {
 		struct walk w = lay(laps, &lap[i], &arena);
+
+		most = w.all.n > most ? w.all.n : most;
 
 		if (laps->left)
 			*laps->left -= (double)w.all.n;
@@ -172,7 +185,12 @@ static int ask_batch(const struct xr_laps *laps, struct xr_lap *lap, size_t n)
 		spec[2 * i + 1] = xr_places_cycle(&arena, &w.twin, laps->twin, 0);
 		spec[2 * i + 1].chain.unsettled = true;
 	}
-	status = xr_run_time_with(laps->run, &laps->effort, spec, 2 * n, reading);
+	effort = laps->effort;
+	if (effort.samples == 0)
+		effort = (struct xr_effort){.samples = SAMPLES,
+		                            .samples_max = SAMPLES,
+		                            .sample_ns = fmax(laps->sample_ns, LAPS * visit_ns * (double)most)};
+	status = xr_run_time_with(laps->run, &effort, spec, 2 * n, reading);
 	xr_arena_release(&arena);
 	for (size_t i = 0; i < n && status == 0; i++) {
 		lap[i].padded = is_padded(laps, &lap[i]);

@@ -33,7 +33,8 @@ struct xr_laps {
 	bool inside;        /* flush lines are where the pad has lines, too */
 	bool tight;         /* flush lines may compete with what is visited `apart`: those at the same place are left out */
 	bool restless;      /* laps that fit need not settle on this machine: unsettled ones tell as much */
-	struct xr_effort effort;
+	struct xr_effort effort; /* {0}: many short samples, so that some of them are of moments when nobody disturbs */
+	double sample_ns;   /* their length, at least */
 	double *left;       /* visits that may still be made; counted down, and for who asks to heed. NULL: nobody counts */
 };
 

@@ -10,7 +10,14 @@
 enum {
 	FINE = 1024,
 	FINE_MAX = 128,
+	CLIMB_FIRST = 2048, /* pages; more only as long as the end of the staircase is not flat */
+	STEPS_MOST = XR_STAIRS_MAX - 8,
+	SINGLES = 7,
+	ZEROS = 3, /* times that nothing is visited in between */
+	BASES = 6, /* and that x is at hand all the same */
+	EXTRA = ZEROS + BASES,
 	LONG = 3,          /* steps */
+	OFTEN = 8,         /* steps of a level that is close to another */
 	ALONE = 5,         /* steps, of a level that only one staircase has seen */
 	FEW = 400,         /* pages */
 	CLOSER = 10,       /* walks between others */
@@ -24,41 +31,64 @@ static const double gap_least = 1.5;               /* sizes of walks that differ
 static const double steep = 1.2;                   /* they differ by this factor */
 static const double grows = 1.25;                  /* as long as a walk of twice the size does, there is more to come */
 static const double flat_least = 0.03, flat_most = 0.11; /* steps of one level differ by at most this */
-static const double apart = 1.14;                        /* levels differ by at least this factor */
-static const double apart_far = 1.5;                     /* those that only a walk has seen */
-static const double alone = 1.5;                         /* one that a single staircase has seen, long enough */
+static const double equal = 0.005;
+static const double apart = 1.14;    /* levels differ by at least this factor */
+static const double apart_far = 1.5; /* those that only a walk has seen */
+static const double alone = 1.5;     /* one that a single staircase has seen, long enough */
 static const double same_as_hit = 1.2;
+static const double looking_most = 4;   /* times the first latency, per line; more, and it was something else */
+static const double single_most = 20;   /* cycles that a look at a single access may be wrong by */
+static const double fine_ns = 2;        /* resolution of a clock that can time a single access */
+static const double same_at_most = 1.6; /* what two staircases find of one level differs by no more */
+static const double restless = 0.05;    /* of the first latency: on a quiet machine it varies by less */
 
-static size_t grid(const uint32_t *order, size_t n, double factor, struct xr_items *set, struct xr_staircase *stairs)
+static size_t grid(const uint32_t *order, size_t n, double factor, double hit, struct xr_items *set,
+                   struct xr_staircase *stairs)
 {
 	double items = 1;
 
-	*stairs = (struct xr_staircase){.n = 0};
+	*stairs = (struct xr_staircase){.hit = hit};
 	stairs->least = factor < coarse ? 4 : 2;
 	while ((size_t)items <= n && stairs->n + 1 < XR_STAIRS_MAX) {
-		set[stairs->n] = (struct xr_items){order, (size_t)items};
+		set[stairs->n] = (struct xr_items){order, (size_t)items, false};
 		stairs->pages[stairs->n++] = floor(items);
 		items = fmax(items + 1, items * factor);
 	}
 	return stairs->n;
 }
 
-/* With no others at all x stays in the first level; what that reads too little or too much is the looking's doing, and
- * how much it varies is what the steps may vary. */
-static int calibrate(struct xr_evict *e, uint32_t x, double hit, double *shift, struct xr_staircase *stairs)
+/* Reads k steps, each call with its own zero (there must be room for as many as ZEROS and BASES more). With no others at all x
+ * stays in the first level: how much that varies is what the steps may vary. What looking itself takes grows with the
+ * others, for they push out what the program that looks needs, and with what else the core is busy with: so some of the steps
+ * are taken again with x at hand, and what that takes more than the first level is taken off. */
+static int read_steps(struct xr_evict *e, uint32_t x, struct xr_items *set, size_t k, double *cycles,
+                      struct xr_staircase *stairs)
 {
-	enum { TIMES = 7 };
-	struct xr_items nothing[TIMES] = {{NULL, 0}};
-	double value[TIMES];
+	double *zero = cycles + k, *base = zero + ZEROS;
+	size_t bases = k < BASES ? k : BASES, of[BASES] = {0};
 
-	if (xr_evict_values(e, x, nothing, TIMES, value) != 0)
+	if (k == 0)
+		return 0;
+	for (size_t i = 0; i < ZEROS; i++)
+		set[k + i] = (struct xr_items){NULL, 0, false};
+	for (size_t i = 0; i < bases; i++) {
+		of[i] = bases > 1 ? (k - 1) * i / (bases - 1) : 0;
+		set[k + ZEROS + i] = set[of[i]];
+		set[k + ZEROS + i].warm = true;
+	}
+	if (xr_evict_values(e, x, set, k + ZEROS + bases, cycles) != 0)
 		return -1;
-	*shift = hit - xr_median(value, TIMES);
-	stairs->hit = hit;
-	stairs->noise = xr_mad(value, TIMES);
-	stairs->range = xr_max(value, TIMES) - xr_min(value, TIMES);
-	if (fabs(*shift) > hit)
-		*shift = 0;
+	stairs->noise = fmax(stairs->noise, xr_mad(zero, ZEROS));
+	stairs->range = fmax(stairs->range, xr_max(zero, ZEROS) - xr_min(zero, ZEROS));
+	for (size_t i = 0, b = 0; i < k; i++) {
+		double part, shift;
+
+		while (b + 2 < bases && i > of[b + 1])
+			b++;
+		part = b + 1 < bases ? (double)(i - of[b]) / (double)(of[b + 1] - of[b]) : 0;
+		shift = stairs->hit - base[b] - (part > 0 ? part * (base[b + 1] - base[b]) : 0);
+		cycles[i] += fabs(shift) > looking_most * stairs->hit ? 0 : shift;
+	}
 	return 0;
 }
 
@@ -76,15 +106,15 @@ static void insert(struct xr_staircase *s, size_t at, double pages, double cycle
 /* Steps between those that differ, as long as they are cheap: a level hardly larger than the nearer one has few steps. */
 static int look_closer(struct xr_evict *e, uint32_t x, const uint32_t *order, struct xr_staircase *s)
 {
-	struct xr_items set[XR_STAIRS_MAX] = {{NULL, 0}};
-	double cycles[XR_STAIRS_MAX];
+	struct xr_items set[XR_STAIRS_MAX + EXTRA] = {{NULL, 0, false}};
+	double cycles[XR_STAIRS_MAX + EXTRA];
 	size_t k = 0;
 
 	for (size_t i = 1; i < s->n && s->n + k < XR_STAIRS_MAX && s->pages[i] <= FEW; i++)
 		if (s->cycles[i] > differs * s->cycles[i - 1] && s->pages[i] >= closest * s->pages[i - 1] &&
 		    s->pages[i] >= s->pages[i - 1] + 2)
-			set[k++] = (struct xr_items){order, (size_t)ceil(sqrt(s->pages[i] * s->pages[i - 1]))};
-	if (xr_evict_values(e, x, set, k, cycles) != 0)
+			set[k++] = (struct xr_items){order, (size_t)ceil(sqrt(s->pages[i] * s->pages[i - 1])), false};
+	if (read_steps(e, x, set, k, cycles, s) != 0)
 		return -1;
 	for (size_t j = 0; j < k; j++) {
 		size_t at = 0;
@@ -109,49 +139,105 @@ static size_t step_at(const struct xr_staircase *s, double level)
 	return first == s->n ? first : (first + last) / 2;
 }
 
+/* Where a clock can time a single line once: of SINGLES looks at each line of x, how many find it at the level? A line that
+ * is now nearer and now farther is at neither end of a mean. */
+static int check_singly(struct xr_evict *e, uint32_t x, struct xr_items others, const struct xr_staircase *stairs,
+                        double near, double far, size_t *there, size_t *all)
+{
+	struct xr_items set[2 * SINGLES] = {{NULL, 0, false}};
+	double value[2 * SINGLES];
+
+	e->effort = (struct xr_effort){.samples = 1, .samples_max = 1, .sample_ns = 1};
+	for (size_t i = 0; i < SINGLES; i++)
+		set[SINGLES + i] = others;
+	*there = *all = 0;
+	for (e->only = 1; e->only <= e->lines; e->only++) {
+		if (xr_evict_values(e, x, set, 2 * SINGLES, value) != 0)
+			return -1;
+		for (size_t i = 0; i < SINGLES; i++) {
+			double cycles = value[SINGLES + i] + stairs->hit - xr_median(value, SINGLES);
+
+			*there += cycles > near && cycles < far;
+			++*all;
+		}
+	}
+	return 0;
+}
+
+/* Else: of each line, the mean of many. */
+static int check_lines(struct xr_evict *e, uint32_t x, struct xr_items others, const struct xr_staircase *stairs,
+                       double near, double far, size_t *there, size_t *all)
+{
+	struct xr_items set[2] = {{NULL, 0, false}, others};
+
+	*there = *all = 0;
+	for (e->only = 1; e->only <= e->lines; e->only++) {
+		double value[2];
+
+		if (xr_evict_values(e, x, set, 2, value) != 0)
+			return -1;
+		value[1] += stairs->hit - value[0]; /* what looking adds */
+		*there += value[1] > near && value[1] < far;
+		++*all;
+	}
+	return 0;
+}
+
 int xr_staircase_check(const struct xr_evict *evict, uint32_t x, const uint32_t *order,
-                       const struct xr_staircase *stairs, double near, double level, double far, bool *real)
+                       const struct xr_staircase *stairs, double near, double level, double far, int *vote)
 {
 	struct xr_evict e = *evict;
-	size_t at = step_at(stairs, level), there = 0;
-	struct xr_items set[2] = {{NULL, 0}, {NULL, 0}};
+	size_t at = step_at(stairs, level), there, all;
 	double unit = (double)(e.page ? e.page : e.item);
+	bool fine_clock = xr_run_number(e.run, "timer.resolution", 1) <= fine_ns;
+	struct xr_items others = {order, 0, false};
 
-	*real = true;
+	*vote = 0;
 	if (at == stairs->n)
 		return 0;
 	e.exact = true;
 	e.passes = stairs->near ? 0 : 1;
 	e.block = stairs->near ? FINE : 0;
-	set[1] = (struct xr_items){order, (size_t)lround(stairs->pages[at] * (stairs->near ? unit / FINE : 1))};
-	for (e.only = 1; e.only <= e.lines; e.only++) {
-		double value[2];
-
-		if (xr_evict_values(&e, x, set, 2, value) != 0)
-			return -1;
-		value[1] += stairs->hit - value[0]; /* what looking adds */
-		there += value[1] > (near + level) / 2 && value[1] < (level + far) / 2;
-	}
-	*real = there * 2 > evict->lines;
+	others.n = (size_t)lround(stairs->pages[at] * (stairs->near ? unit / FINE : 1));
+	if ((fine_clock && level - near > single_most ? check_singly : check_lines)(
+		    &e, x, others, stairs, (near + level) / 2, (level + far) / 2, &there, &all) != 0)
+		return -1;
+	*vote = there * 2 > all ? 1 : -1;
 	return 0;
+}
+
+/* How many of the last steps are alike. */
+static size_t steps_at_end(const struct xr_staircase *s)
+{
+	size_t k = 1;
+
+	while (k < s->n && fabs(s->cycles[s->n - 1 - k] / s->cycles[s->n - k] - 1) <= flat_most)
+		k++;
+	return k;
 }
 
 int xr_staircase_climb(const struct xr_evict *evict, uint32_t x, const uint32_t *order, size_t n, double hit,
                        struct xr_staircase *stairs)
 {
 	struct xr_evict e = *evict;
-	struct xr_items set[XR_STAIRS_MAX];
-	double shift;
+	struct xr_items set[XR_STAIRS_MAX + EXTRA];
+	double cycles[XR_STAIRS_MAX + EXTRA];
+	size_t k = grid(order, n < CLIMB_FIRST ? n : CLIMB_FIRST, coarse, hit, set, stairs);
 
 	e.exact = true;
 	e.passes = 1;
-	if (xr_evict_values(&e, x, set, grid(order, n, coarse, set, stairs), stairs->cycles) != 0 ||
-	    look_closer(&e, x, order, stairs) != 0 || look_closer(&e, x, order, stairs) != 0 ||
-	    calibrate(&e, x, hit, &shift, stairs) != 0)
+	if (read_steps(&e, x, set, k, cycles, stairs) != 0)
 		return -1;
-	for (size_t i = 0; i < stairs->n; i++)
-		stairs->cycles[i] += shift;
-	return 0;
+	memcpy(stairs->cycles, cycles, k * sizeof *cycles);
+	/* Has it only just left a level? */
+	while (steps_at_end(stairs) < LONG && stairs->n < STEPS_MOST &&
+	       coarse * stairs->pages[stairs->n - 1] <= (double)n) {
+		set[0] = (struct xr_items){order, (size_t)(coarse * stairs->pages[stairs->n - 1]), false};
+		if (read_steps(&e, x, set, 1, cycles, stairs) != 0)
+			return -1;
+		insert(stairs, stairs->n, (double)set[0].n, cycles[0]);
+	}
+	return look_closer(&e, x, order, stairs) != 0 || look_closer(&e, x, order, stairs) != 0 ? -1 : 0;
 }
 
 static int add_walk(const struct xr_walk *walk, double bytes, struct xr_staircase *s, bool *added)
@@ -190,6 +276,23 @@ static size_t widest_gap(const struct xr_staircase *s)
 	return gap;
 }
 
+static bool still_grows(const struct xr_staircase *s)
+{
+	return s->n > 1 && s->cycles[s->n - 1] > grows * s->cycles[s->n - 2];
+}
+
+/* The last walk once more: it may have been somebody else who made it slow. */
+static int walk_again(const struct xr_walk *walk, struct xr_staircase *s)
+{
+	double page = (double)(walk->page ? walk->page : PAGES_NONE), cycles;
+
+	if (xr_walk_time(walk, (uint64_t)(s->pages[s->n - 1] * page), &cycles, NULL) != 0)
+		return -1;
+	if (cycles > 0)
+		s->cycles[s->n - 1] = fmin(s->cycles[s->n - 1], cycles);
+	return 0;
+}
+
 int xr_staircase_far(const struct xr_walk *walk, uint64_t from, uint64_t to, uint64_t most, struct xr_staircase *stairs)
 {
 	double page = (double)(walk->page ? walk->page : PAGES_NONE), bytes;
@@ -202,11 +305,14 @@ int xr_staircase_far(const struct xr_walk *walk, uint64_t from, uint64_t to, uin
 			return -1;
 	if (add_walk(walk, (double)to / 2, stairs, &added) != 0 || add_walk(walk, (double)to, stairs, &added) != 0)
 		return -1;
-	for (bytes = 2 * (double)to; added && bytes <= (double)most && stairs->n > 1 &&
-	                             stairs->cycles[stairs->n - 1] > grows * stairs->cycles[stairs->n - 2];
-	     bytes *= 2)
+	for (bytes = 2 * (double)to; added && bytes <= (double)most; bytes *= 2) {
+		if (still_grows(stairs) && walk_again(walk, stairs) != 0)
+			return -1;
+		if (!still_grows(stairs))
+			break;
 		if (add_walk(walk, bytes, stairs, &added) != 0)
 			return -1;
+	}
 	for (int i = 0; i < CLOSER && added && (gap = widest_gap(stairs)) > 0; i++) {
 		bytes = sqrt(stairs->pages[gap] * stairs->pages[gap - 1]) * page;
 		if (add_walk(walk, bytes, stairs, &added) != 0)
@@ -218,10 +324,11 @@ int xr_staircase_far(const struct xr_walk *walk, uint64_t from, uint64_t to, uin
 int xr_staircase_near(const struct xr_evict *evict, double hit, struct xr_staircase *stairs)
 {
 	struct xr_evict e = *evict;
-	double shift;
-	struct xr_items set[XR_STAIRS_MAX];
+	struct xr_items set[XR_STAIRS_MAX + EXTRA];
+	double cycles[XR_STAIRS_MAX + EXTRA];
 	uint64_t page = e.page ? e.page : e.item;
 	uint32_t order[FINE_MAX] = {0}, n = 0;
+	size_t k;
 
 	e.exact = true;
 	e.block = FINE;
@@ -229,13 +336,13 @@ int xr_staircase_near(const struct xr_evict *evict, double hit, struct xr_stairc
 		order[n] = n;
 		n++;
 	}
-	if (xr_evict_values(&e, 0, set, grid(order, n, fine, set, stairs), stairs->cycles) != 0 ||
-	    calibrate(&e, 0, hit, &shift, stairs) != 0)
+	k = grid(order, n, fine, hit, set, stairs);
+	if (read_steps(&e, 0, set, k, cycles, stairs) != 0)
 		return -1;
 	stairs->near = true;
-	for (size_t i = 0; i < stairs->n; i++) {
+	for (size_t i = 0; i < k; i++) {
 		stairs->pages[i] *= FINE / (double)page;
-		stairs->cycles[i] += shift;
+		stairs->cycles[i] = cycles[i];
 	}
 	return 0;
 }
@@ -284,7 +391,9 @@ static size_t flat_steps(const struct xr_staircase *s, size_t from, double flat,
 		while (end < s->n &&
 		       fabs(s->cycles[end] - s->cycles[end - 1]) <= flat * s->cycles[end - 1] + 3 * s->noise)
 			end++;
-		if (s->cycles[i] > 0 && end - i >= s->least) {
+		/* Fewer, if they are the same: what is between levels is not. */
+		if (s->cycles[i] > 0 &&
+		    (end - i >= s->least || (end - i >= LONG && fabs(s->cycles[end - 1] / s->cycles[i] - 1) < equal))) {
 			step[k].cycles = xr_median(&s->cycles[i], end - i);
 			step[k].far = s->far;
 			step[k].last = end == s->n;
@@ -334,6 +443,24 @@ static size_t next_group(const struct step *step, size_t i, size_t n, double noi
 	return end;
 }
 
+static bool has_seen(const struct step *step, size_t n, size_t from)
+{
+	for (size_t i = 0; i < n; i++)
+		if (step[i].from == from)
+			return true;
+	return false;
+}
+
+/* Has one staircase been on both of these? Else they may be one level that took longer at one time, or for one page, than
+ * for another. */
+static bool told_apart(const struct step *a, size_t n, const struct step *b, size_t m)
+{
+	for (size_t i = 0; i < n; i++)
+		if (has_seen(b, m, a[i].from))
+			return true;
+	return false;
+}
+
 /* Seen by more than one, and by one of them for long (as far as it goes)? A page whose lines go different ways stays
  * between levels for a while. */
 static bool is_shared(const struct step *step, size_t n)
@@ -347,21 +474,6 @@ static bool is_shared(const struct step *step, size_t n)
 	return more && solid;
 }
 
-/* Weighted median of the steps of one level. */
-static struct xr_level level_of(const struct step *step, size_t n)
-{
-	struct xr_level level = {0};
-	int half = 0;
-
-	for (size_t i = 0; i < n; i++)
-		level.seen += step[i].weight;
-	for (size_t i = 0; i < n && half * 2 < level.seen; i++) {
-		half += step[i].weight;
-		level.latency = step[i].cycles;
-	}
-	return level;
-}
-
 static bool is_far(const struct step *step, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -370,36 +482,84 @@ static bool is_far(const struct step *step, size_t n)
 	return true;
 }
 
-size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, struct xr_level *level)
+/* Weighted median of the steps of one level; those of walks, which are rounded, only where there are no others. */
+static struct xr_level level_of(const struct step *step, size_t n)
+{
+	struct xr_level level = {0};
+	bool far = is_far(step, n);
+	int half = 0, all = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		level.seen += step[i].weight;
+		level.witnesses += step[i].far == far && !has_seen(step, i, step[i].from);
+		all += step[i].far == far ? step[i].weight : 0;
+	}
+	for (size_t i = 0; i < n && half * 2 < all; i++)
+		if (step[i].far == far) {
+			half += step[i].weight;
+			level.latency = step[i].cycles;
+		}
+	return level;
+}
+
+/* Far enough from its neighbours not to be a page between two levels? */
+static bool stands_alone(double cycles, double nearer, double farther)
+{
+	return cycles > alone * nearer && farther > alone * cycles;
+}
+
+/* Close to another one it must be seen by all and often: pages of which some lines are nearer and some farther stay between
+ * levels for a while, and look alike. */
+static bool is_level(const struct xr_level *l, const struct step *step, size_t n, size_t climbs, bool stands)
+{
+	return l->seen >= LONG && is_shared(step, n) &&
+	       (stands || ((size_t)l->witnesses >= climbs && l->seen >= OFTEN));
+}
+
+size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, struct xr_level *level, size_t *dropped)
 {
 	struct step *step = calloc(n * XR_STAIRS_MAX + 1, sizeof *step);
 	struct xr_level memory = {0};
-	size_t n_steps = 0, k = 1;
-	double noise = 0;
+	size_t n_steps = 0, k = 1, climbs = 0;
+	double noise = 0, range = 0;
 
+	*dropped = 0;
 	memset(level, 0, XR_LEVELS_MAX * sizeof *level);
 	if (!step)
 		return 0;
 	for (size_t i = 0; i < n; i++)
-		noise = fmax(noise, stairs[i].noise);
+		noise = fmax(noise, stairs[i].noise), range = fmax(range, stairs[i].range),
+		climbs += !stairs[i].far && !stairs[i].near;
 	for (size_t i = 0; i < n; i++)
 		n_steps += flat_steps(&stairs[i], i, stairs[i].far ? flat_most : flat_of(stairs, n), step + n_steps);
 	qsort(step, n_steps, sizeof *step, by_cycles);
 	level[0].latency = hit;
 	for (size_t i = 0, end; i < n_steps && k < XR_LEVELS_MAX - 1; i = end) {
 		struct xr_level next;
+		bool alone_here;
 
 		end = next_group(step, i, n_steps, noise);
+		while (range > restless * hit && end < n_steps &&
+		       step[end].cycles < same_at_most * step[end - 1].cycles) {
+			size_t more = next_group(step, end, n_steps, noise);
+
+			if (is_far(step + i, end - i) || is_far(step + end, more - end) ||
+			    told_apart(step + i, end - i, step + end, more - end))
+				break;
+			end = more;
+		}
 		next = level_of(step + i, end - i);
+		alone_here =
+			stands_alone(next.latency, level[k - 1].latency, end < n_steps ? step[end].cycles : INFINITY);
 		if (next.latency <= hit * same_as_hit + 2 * noise)
 			level[0].seen += next.seen;
 		else if (is_far(step + i, end - i)) /* pages can be pushed into every level but the last, memory */
 			memory = next;
-		else if (next.seen >= 3 && is_shared(step + i, end - i))
+		else if (is_level(&next, step + i, end - i, climbs, alone_here) ||
+		         (next.seen >= ALONE && alone_here && range <= restless * hit))
 			level[k++] = next;
-		else if (next.seen >= ALONE && next.latency > alone * level[k - 1].latency &&
-		         (end == n_steps || step[end].cycles > alone * next.latency))
-			level[k++] = next;
+		else
+			*dropped += next.seen >= LONG && alone_here;
 	}
 	/* What is quicker than a level that pages were pushed into was none; the end of a walk that never stays the same for
 	 * long is memory, too. */

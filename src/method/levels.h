@@ -27,12 +27,13 @@ struct xr_level {
 	double latency;   /* cycles */
 	double items;     /* others that push a page out of this level: median of the staircases; 0: not seen */
 	int seen;         /* steps on it, over all staircases */
+	int witnesses;    /* staircases that have been on it */
 };
 
 /* Are all lines of x there when the staircase is at this level? Where only some of them have left the nearer level, the mean
- * looks like a level of its own. near, far: the levels on both sides. */
+ * looks like a level of its own. near, far: the levels on both sides. *vote: 1, -1; 0: the staircase was never there. */
 int xr_staircase_check(const struct xr_evict *evict, uint32_t x, const uint32_t *order, const struct xr_staircase *stairs,
-                       double near, double level, double far, bool *real);
+                       double near, double level, double far, int *vote);
 
 /* One staircase of page x; the others are taken from `order`. hit: latency of the first level. */
 int xr_staircase_climb(const struct xr_evict *evict, uint32_t x, const uint32_t *order, size_t n, double hit,
@@ -46,8 +47,8 @@ int xr_staircase_near(const struct xr_evict *evict, double hit, struct xr_stairc
 int xr_staircase_far(const struct xr_walk *walk, uint64_t from, uint64_t to, uint64_t most, struct xr_staircase *stairs);
 
 /* Pure: the levels that the staircases agree on, nearest first, the last one being memory. hit: latency of the first
- * level. */
-size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, struct xr_level *level);
+ * level. *dropped: how many others too few of them have seen. */
+size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, struct xr_level *level, size_t *dropped);
 
 /* Pure: finds `items` of the first k levels. */
 void xr_levels_sizes(const struct xr_staircase *stairs, size_t n, struct xr_level *level, size_t k);

@@ -33,27 +33,36 @@ static uint64_t buffer_for(uint64_t bytes)
 	return bytes > BUFFER_MAX || room > BUFFER_MAX ? bytes > BUFFER_MAX ? bytes : BUFFER_MAX : room;
 }
 
-int xr_walk_time(const struct xr_walk *w, uint64_t bytes, double *cycles, double *cycle_ns)
+int xr_walk_read(const struct xr_walk *w, uint64_t bytes, struct xr_reading *reading)
 {
 	struct xr_span *all = xr_arena_array(xr_run_arena(w->run), struct xr_span, 1);
 	struct xr_effort effort = w->effort.samples ? w->effort : (struct xr_effort){.samples = 5, .samples_max = 5};
 	uint64_t memory = xr_run_info(w->run)->memory_bytes,
 		 room = buffer_for(bytes) < memory / 4 ? buffer_for(bytes) : bytes;
 	struct xr_spec spec;
-	struct xr_reading reading;
 
 	*all = (struct xr_span){0, w->line, (uint32_t)(bytes / w->line)};
 	spec = xr_spec_cycle((struct xr_buffer){w->buffer, room, XR_SMALL}, all, 1,
 	                     xr_rng_next(xr_run_rng(w->run)) >> 16 | 1);
-	if (xr_run_time_with(w->run, &effort, &spec, 1, &reading) != 0)
+	if (xr_run_time_with(w->run, &effort, &spec, 1, reading) != 0)
 		return -1;
-	*cycles = -1;
-	if (reading.status != XR_READ_OK)
-		return 0;
-	*cycles = reading.cycles;
-	if (w->page)
-		*cycles -= translation(&w->tlbs, (double)bytes / (double)w->page);
-	if (cycle_ns)
+	if (reading->status == XR_READ_OK && w->page) {
+		double cycle_ns = reading->ns / reading->cycles;
+
+		reading->cycles -= translation(&w->tlbs, (double)bytes / (double)w->page);
+		reading->ns = reading->cycles * cycle_ns;
+	}
+	return 0;
+}
+
+int xr_walk_time(const struct xr_walk *w, uint64_t bytes, double *cycles, double *cycle_ns)
+{
+	struct xr_reading reading;
+
+	if (xr_walk_read(w, bytes, &reading) != 0)
+		return -1;
+	*cycles = reading.status == XR_READ_OK ? reading.cycles : -1;
+	if (cycle_ns && reading.status == XR_READ_OK)
 		*cycle_ns = reading.ns / reading.cycles;
 	return 0;
 }

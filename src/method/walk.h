@@ -23,4 +23,7 @@ struct xr_walk {
  * cycle took meanwhile. */
 int xr_walk_time(const struct xr_walk *walk, uint64_t bytes, double *cycles, double *cycle_ns);
 
+/* The same, all of the reading (its samples are gone with the next call). */
+int xr_walk_read(const struct xr_walk *walk, uint64_t bytes, struct xr_reading *reading);
+
 #endif

@@ -17,6 +17,7 @@
  * classes differ, and the fact says how many agree.
  */
 #include "method/colours.h"
+#include "method/effective.h"
 #include "method/geometry.h"
 #include "method/levels.h"
 #include "method/places.h"
@@ -28,16 +29,22 @@
 
 enum {
 	BUFFER = 20, /* id; twins and packed lines follow, then dense walks */
-	PAGES_WANTED = 2048,
+	PAGES_WANTED = 8192,
 	POOL = 4096,       /* pages */
 	PAGES_NONE = 4096, /* grain where there are no pages */
-	STAIRS = 2,
+	STAIRS = 2,        /* of pages; */
+	STAIRS_MAX = 5,    /* beside a neighbour */
 	LINES = 8,
 	STRANGERS_MORE = 3,
 	SEEN_WELL = 10, /* steps: then it is a level */
 };
 static const uint64_t dense_wanted = UINT64_C(64) << 20, most_wanted = UINT64_C(256) << 20;
 static const double coarse_ns = 100;
+static const double most_sure = 0.88;                      /* of what a convention cuts out of a slope */
+static const double moves = 0.25;                          /* too much to be a capacity */
+static const double least_sample_ns = 4e3, granules = 200; /* of a lap */
+static const double restless =
+	0.05; /* of the first latency: what nothing in between may make of it on a quiet machine */
 
 struct outer {
 	struct xr_run *run;
@@ -53,7 +60,8 @@ struct outer {
 	struct xr_level level[XR_LEVELS_MAX]; /* [0] is the first cache; the last one is memory */
 	size_t n_levels;
 	struct xr_staircase walk;
-	double noise; /* range of what should be equal in the staircases, cycles */
+	size_t dropped; /* what may be levels, but not enough staircases have seen */
+	double noise;   /* range of what should be equal in the staircases, cycles */
 };
 
 static void set_up(struct outer *o, struct xr_run *run)
@@ -99,64 +107,92 @@ static uint32_t *random_order(struct outer *o, size_t n)
 	return order;
 }
 
+/* The staircases, and what others each of them visits, nearest first, the page looked at being the last of them. */
+struct stairs {
+	struct xr_staircase of[STAIRS_MAX + 2];
+	uint32_t *order[STAIRS_MAX + 2];
+	size_t n;
+};
+enum { NEAR, FAR, CLIMBS /* of pages, from here on */ };
+
+static bool is_restless(const struct outer *o)
+{
+	return o->noise > restless * o->hit;
+}
+
 /* Takes out what only looks like a level, see xr_staircase_check(). */
-static int check_levels(struct outer *o, const struct xr_staircase *stairs, uint32_t *const *order)
+static int check_levels(struct outer *o, const struct stairs *stairs)
 {
 	for (size_t l = 1; l + 1 < o->n_levels; l++) {
-		int no = 0, yes = 0;
+		int sum = 0;
 
-		for (size_t s = 0; s <= STAIRS && o->level[l].seen < SEEN_WELL; s++) {
-			bool real;
+		for (size_t s = 0; s < stairs->n && o->level[l].seen < SEEN_WELL; s++) {
+			int vote = 0;
 
-			if (xr_staircase_check(&o->evict, s < STAIRS ? order[s][o->n_items - 1] : 0, order[s],
-			                       &stairs[s], o->level[l - 1].latency, o->level[l].latency,
-			                       o->level[l + 1].latency, &real) != 0)
+			if (s != FAR && xr_staircase_check(&o->evict, s == NEAR ? 0 : stairs->order[s][o->n_items - 1],
+			                                   stairs->order[s], &stairs->of[s], o->level[l - 1].latency,
+			                                   o->level[l].latency, o->level[l + 1].latency, &vote) != 0)
 				return -1;
-			no += !real;
-			yes += real;
+			sum += vote;
 		}
-		if (no <= yes)
+		if (sum >= 0)
 			continue;
 		memmove(&o->level[l], &o->level[l + 1], (o->n_levels - l - 1) * sizeof *o->level);
 		o->n_levels--;
 		l--;
-		xr_levels_sizes(stairs, STAIRS + 2, o->level, o->n_levels);
+		xr_levels_sizes(stairs->of, stairs->n, o->level, o->n_levels);
 	}
 	return 0;
 }
 
+static int climb(struct outer *o, struct stairs *stairs)
+{
+	size_t s = stairs->n++;
+
+	stairs->order[s] = random_order(o, o->n_items);
+	if (xr_staircase_climb(&o->evict, stairs->order[s][o->n_items - 1], stairs->order[s], o->n_items - 1, o->hit,
+	                       &stairs->of[s]) != 0)
+		return -1;
+	o->noise = fmax(o->noise, stairs->of[s].range);
+	xr_run_progress(o->run, 0.1 * (double)(s - FAR), "levels");
+	return 0;
+}
+
+/* Is there something in the staircases that another one might clear up? On a quiet machine one more is enough. */
+static bool is_unclear(const struct outer *o, size_t climbs)
+{
+	bool unclear = o->dropped > 0;
+
+	for (size_t l = 1; l + 1 < o->n_levels && is_restless(o); l++)
+		unclear = unclear || o->level[l].witnesses < 2;
+	return unclear && climbs < (is_restless(o) ? STAIRS_MAX : STAIRS + 1);
+}
+
 static int find_levels(struct outer *o)
 {
-	struct xr_staircase stairs[STAIRS + 2], *near = &stairs[STAIRS], *far = near + 1;
+	struct stairs stairs = {.n = CLIMBS};
+	struct xr_staircase *near = &stairs.of[NEAR], *far = &stairs.of[FAR], *first = &stairs.of[CLIMBS];
 	struct xr_description *d = xr_run_description(o->run);
-	uint32_t *order[STAIRS + 1];
 	struct xr_walk all = {.run = o->run,
 	                      .buffer = BUFFER + 3,
 	                      .page = o->evict.page,
 	                      .line = o->line,
 	                      .tlbs = xr_tlbs_known(o->run)};
 
-	order[STAIRS] = xr_arena_array(xr_run_arena(o->run), uint32_t, o->n_items);
-	for (uint32_t i = 0; i < o->n_items; i++)
-		order[STAIRS][i] = i;
-	for (size_t s = 0; s < STAIRS; s++) {
-		order[s] = random_order(o, o->n_items);
-		if (xr_staircase_climb(&o->evict, order[s][o->n_items - 1], order[s], o->n_items - 1, o->hit,
-		                       &stairs[s]) != 0)
-			return -1;
-		xr_run_progress(o->run, 0.1 * (double)(s + 1), "levels");
-	}
-	if (xr_staircase_near(&o->evict, o->hit, near) != 0 ||
+	stairs.order[NEAR] = o->order;
+	if (climb(o, &stairs) != 0 || xr_staircase_near(&o->evict, o->hit, near) != 0 ||
 	    xr_staircase_far(&all, o->room / 256, o->room, o->most, far) != 0)
 		return -1;
-	o->n_levels = xr_levels_from(stairs, STAIRS + 2, o->hit, o->level);
-	if (check_levels(o, stairs, order) != 0)
+	do {
+		if (climb(o, &stairs) != 0)
+			return -1;
+		o->n_levels = xr_levels_from(stairs.of, stairs.n, o->hit, o->level, &o->dropped);
+	} while (is_unclear(o, stairs.n - CLIMBS));
+	if (check_levels(o, &stairs) != 0)
 		return -1;
 	o->walk = *far;
-	for (size_t s = 0; s < STAIRS; s++)
-		o->noise = fmax(o->noise, stairs[s].range);
-	xr_series_put(d, "cache.staircase", "pages visited in between", "", stairs[0].pages,
-	              "time of a line of the page", "cycles", stairs[0].cycles, stairs[0].n);
+	xr_series_put(d, "cache.staircase", "pages visited in between", "", first->pages, "time of a line of the page",
+	              "cycles", first->cycles, first->n);
 	xr_series_put(d, "cache.walk", "pages walked over", "", far->pages, "time per access", "cycles", far->cycles,
 	              far->n);
 	return 0;
@@ -203,14 +239,15 @@ static const char *level_id(struct outer *o, size_t level, const char *what)
 	return xr_arena_printf(xr_run_arena(o->run), "cache.l%zu.%s", level + 1, what);
 }
 
-/* Steps seen on the level seen least: the odds that it is one double with every second step. */
+/* How sure it is that each of the levels is one. The odds double with every second step on it, but only as far as the
+ * machine is quiet: a neighbour makes them all alike wrong. Two other pages that say the same are better evidence. */
 static double sure_of_levels(const struct outer *o)
 {
-	int least = SEEN_WELL;
+	double quiet = fmax(0, 1 - o->noise / o->hit), least = SEEN_WELL;
 
 	for (size_t l = 1; l + 1 < o->n_levels; l++)
-		least = o->level[l].seen < least ? o->level[l].seen : least;
-	return fmin(0.97, 1 - exp2(-least / 2.0));
+		least = fmin(least, fmax(2.0 * o->level[l].witnesses, quiet * o->level[l].seen / 2));
+	return fmin(o->dropped ? 0.8 : 0.97, 1 - exp2(-least));
 }
 
 static void put_levels(struct outer *o)
@@ -247,14 +284,13 @@ static struct xr_laps laps_for(const struct outer *o, size_t level)
 	                       .miss = o->level[level + 1].latency - o->level[level].latency,
 	                       .effort = o->evict.effort};
 
-	if (laps.effort.samples == 0)
-		laps.effort = (struct xr_effort){.samples = 3, .samples_max = 6};
+	laps.sample_ns = fmax(least_sample_ns, granules * xr_run_number(o->run, "timer.resolution", 1));
 	return laps;
 }
 
 /* ---- facts of one level ---------------------------------------------------------------------------------------- */
 
-static double find_effective(const struct outer *o, size_t level);
+static struct xr_effective effective_for(const struct outer *o, size_t level);
 
 static void put_line(struct outer *o, size_t level, double line, double sure)
 {
@@ -285,7 +321,8 @@ static double sure_of_votes(size_t agree, size_t of)
 
 static struct xr_fact *put_capacity(struct outer *o, size_t level, const struct xr_geometry *g, double way, double sure)
 {
-	double page = (double)(o->evict.page ? o->evict.page : o->evict.item), misfit, rival, classes;
+	double page = (double)(o->evict.page ? o->evict.page : o->evict.item), misfit, rival, classes, agree;
+	bool clear;
 	const char *id = level_id(o, level, "capacity"), *method = "classes of pages that push each other out";
 	struct xr_description *d = xr_run_description(o->run);
 	struct xr_fact *fact;
@@ -293,10 +330,12 @@ static struct xr_fact *put_capacity(struct outer *o, size_t level, const struct 
 	if (way > 0 && way < page)
 		return xr_fact_count(d, id, (long long)((double)g->ways * way), "bytes", sure, method);
 	classes = xr_colours_fit(g->pages, g->share, g->n_points, (double)g->ways, &misfit, &rival);
-	/* Twice or half as many classes should fit far worse. */
+	/* Twice or half as many classes should fit far worse, and every curve alone should say the same. */
+	agree = xr_colours_agree(g->pages, g->share, g->n_points, (double)g->ways, classes);
+	clear = misfit * 2 < rival && agree == 1;
 	fact = xr_fact_count(d, id, (long long)((double)g->ways * classes * page), "bytes",
-	                     misfit * 2 < rival ? sure : fmin(sure, 0.7), method);
-	if (misfit * 2 >= rival)
+	                     clear ? sure : fmin(sure, 0.5 + 0.3 * agree), method);
+	if (!clear)
 		xr_fact_note(fact, "%.0f classes of pages fit best, but not by far", classes);
 	return fact;
 }
@@ -320,115 +359,50 @@ static void put_geometry(struct outer *o, size_t level, const struct xr_geometry
 			xr_fact_doubt(fact[i], "only %zu of %zu classes of pages say so", g->agree, g->n_said);
 	}
 	/* Walks are the other witness: beside a busy neighbour, pages seemed to be of far fewer classes than they are. */
-	double kept = find_effective(o, level);
+	struct xr_effective e = effective_for(o, level);
+	double kept = xr_effective_of(&e, &o->walk);
 	if (kept > contradicts * xr_description_number(d, level_id(o, level, "capacity"), kept))
 		xr_fact_doubt(fact[1], "walks over all lines find %.0f KiB in it", kept / 1024);
 }
 
 /* ---- effective capacity ---------------------------------------------------------------------------------------- */
 
-/* Of a walk over so many bytes, those that the level answered. */
-static double bytes_kept(const struct outer *o, size_t level, double bytes, double cycles)
+static struct xr_effective effective_for(const struct outer *o, size_t level)
 {
-	double near = o->level[level].latency, far = o->level[level + 1].latency;
-
-	return bytes * fmin(1, fmax(0, (far - cycles) / (far - near)));
-}
-
-/* Two estimates, one low and one high. Low: the most bytes that the level kept of any walk; where sets fill unevenly, it
- * never keeps all. High: the largest walk of which it kept half; policies that resist large walks keep half of one of
- * twice their size. */
-static double find_effective(const struct outer *o, size_t level)
-{
-	double page = (double)(o->evict.page ? o->evict.page : o->evict.item), most = 0, half = 0;
-
-	for (size_t i = 0; i < o->walk.n; i++) {
-		double bytes = o->walk.pages[i] * page, kept = bytes_kept(o, level, bytes, o->walk.cycles[i]);
-
-		most = fmax(most, kept);
-		if (kept >= bytes / 2)
-			half = fmax(half, bytes * fmin(1.2, 2 * kept / bytes));
-	}
-	return sqrt(most * fmax(half, most));
-}
-
-/* Walks between those taken so far, around the one of which the level kept most. */
-static int refine_walk(struct outer *o, size_t level)
-{
-	struct xr_walk all = {.run = o->run,
-	                      .buffer = BUFFER + 3,
-	                      .page = o->evict.page,
-	                      .line = o->line,
-	                      .tlbs = xr_tlbs_known(o->run)};
-	double page = (double)(o->evict.page ? o->evict.page : o->evict.item), center = 0, most = 0;
-
-	for (size_t i = 0; i < o->walk.n; i++) {
-		double kept = bytes_kept(o, level, o->walk.pages[i] * page, o->walk.cycles[i]);
-
-		center = kept > most ? o->walk.pages[i] : center;
-		most = fmax(most, kept);
-	}
-	for (int i = -3; i <= 3 && o->walk.n < XR_STAIRS_MAX && center > 0; i++) {
-		double pages = floor(center * exp2(i / 6.0));
-
-		if (i == 0 || pages * page > (double)o->most)
-			continue;
-		o->walk.pages[o->walk.n] = pages;
-		if (xr_walk_time(&all, (uint64_t)(pages * page), &o->walk.cycles[o->walk.n], NULL) != 0)
-			return -1;
-		o->walk.n += o->walk.cycles[o->walk.n] > 0;
-	}
-	return 0;
-}
-
-/* The line of a level whose sets are hashed: a walk that is too large for the level, over every line or over every second
- * one: that is half as many lines, unless two of them are one. 0: not seen. */
-static int find_far_line(struct outer *o, size_t level, double bytes, double *line)
-{
-	struct xr_walk all = {.run = o->run,
-	                      .buffer = BUFFER + 3,
-	                      .page = o->evict.page,
-	                      .line = o->line,
-	                      .tlbs = xr_tlbs_known(o->run),
-	                      .effort = {.samples = 7, .samples_max = 7}};
-	double kept[3];
-	uint64_t walked = (uint64_t)(1.5 * bytes) / 4096 * 4096;
-
-	*line = 0;
-	if (walked > o->most)
-		return 0;
-	for (int i = 0; i < 3; i++, all.line *= 2) {
-		double cycles;
-
-		if (xr_walk_time(&all, walked, &cycles, NULL) != 0)
-			return -1;
-		kept[i] = bytes_kept(o, level, 1, cycles);
-	}
-	if (kept[1] > kept[0] + 0.2)
-		*line = (double)o->line;
-	else if (kept[2] > kept[1] + 0.2)
-		*line = 2.0 * (double)o->line;
-	return 0;
+	return (struct xr_effective){.walk = {.run = o->run,
+	                                      .buffer = BUFFER + 3,
+	                                      .page = o->evict.page,
+	                                      .line = o->line,
+	                                      .tlbs = xr_tlbs_known(o->run)},
+	                             .page = (double)(o->evict.page ? o->evict.page : o->evict.item),
+	                             .near = o->level[level].latency,
+	                             .far = o->level[level + 1].latency,
+	                             .most = o->most,
+	                             .restless = is_restless(o)};
 }
 
 static int put_effective(struct outer *o, size_t level, const char *why)
 {
 	struct xr_description *d = xr_run_description(o->run);
+	struct xr_effective e = effective_for(o, level);
 	struct xr_fact *fact;
-	double bytes, line;
+	double line;
 
-	if (refine_walk(o, level) != 0)
-		return -1;
-	bytes = find_effective(o, level);
-	if (find_far_line(o, level, bytes, &line) != 0)
+	if (xr_effective_find(&e, &o->walk) != 0 || xr_effective_line(&e, &line) != 0)
 		return -1;
 	xr_fact_none(d, level_id(o, level, "ways"), XR_UNRELIABLE, "%s", why);
 	if (line > 0)
-		put_line(o, level, line, 0.85);
+		put_line(o, level, line, fmax(0.3, most_sure - e.spread));
 	else
 		xr_fact_none(d, level_id(o, level, "line"), XR_UNRELIABLE, "%s", why);
-	fact = xr_fact_number(d, level_id(o, level, "capacity"), bytes, "bytes", 0.7,
+	if (e.bytes < e.page) {
+		xr_fact_none(d, level_id(o, level, "capacity"), XR_UNRELIABLE, "neighbours leave nothing of it");
+		return 0;
+	}
+	fact = xr_fact_number(d, level_id(o, level, "capacity"), e.bytes, "bytes", fmax(0.3, most_sure - 2 * e.spread),
 	                      "random walks over more and more bytes");
+	if (e.spread > moves)
+		xr_fact_doubt(fact, "neighbours make it move: by %.0f %% from one moment to the next", 100 * e.spread);
 	xr_fact_note(fact, "effective: what a program gets now, beside whoever shares this cache");
 	xr_fact_add_series(fact, "cache.walk");
 	return 0;

@@ -3,10 +3,12 @@
  * Idea (papers 000 §4.6, 001 §3): a dependent random walk over far more bytes than any cache holds pays memory at every
  * step.
  *
- * Algorithm: walk over every second line of 16 times the largest cache, at least 64 MiB, and of half that; what translation
- * costs is known from the TLBs and taken off. The share of steps that some cache still answers falls as the walk grows;
- * so what the second half of the bytes has added, if it is more than noise, is added once more, as far as the cache found
- * can explain it.
+ * Algorithm: walk over every second line of 4 times the largest cache, at least 8 MiB, and of twice as many bytes, again and
+ * again, as long as that makes it slower, up to 16 times; what translation costs is known from the TLBs and taken off. The
+ * share of steps that some cache still answers falls as the walk grows; so what the last doublings have added, if it
+ * is more than noise, goes on being added, less each time, as far as the cache found can explain it. Where it varies, the last walk is taken
+ * several times: the least counts, for neighbours only add, and how far the others are from it is what the answer may be
+ * wrong by.
  *
  * When it fails: less memory than caches; a neighbour that keeps memory busy all the time.
  */
@@ -16,9 +18,10 @@
 
 #include <math.h>
 
-enum { BUFFER = 23, LINE_LEAST = 8 };
-static const double same = 0.03;
-static const double least_bytes = 64 << 20, most_bytes = 512 << 20;
+enum { BUFFER = 23, LINE_LEAST = 8, TURNS = 3, FIRST = 4, LAST = 16 /* times the largest cache */ };
+static const double same = 0.03, noise = 0.004;
+static const double steady = 0.02; /* samples of a walk that nobody disturbs */
+static const double least_bytes = 8 << 20, most_bytes = 512 << 20;
 
 static double largest_cache(const struct xr_run *run, double *latency)
 {
@@ -37,17 +40,66 @@ static double largest_cache(const struct xr_run *run, double *latency)
 	return largest;
 }
 
-static void put(struct xr_run *run, double cycles, double cycle_ns, double spread, double cached)
+struct latency {
+	double cycles, cycle_ns;
+	double grown;  /* of the cycles, what no walk has shown */
+	double spread; /* how much the last walk varies, as a share of it */
+	double cached; /* share of the last walk that caches might hold */
+};
+
+/* Not surer than the walks agree: with themselves, and with what was added to them. */
+static void put(struct xr_run *run, const struct latency *l)
 {
 	struct xr_description *d = xr_run_description(run);
-	double sure = spread < 0.03 && cached < 0.25 ? 0.85 : 0.8;
+	double sure = fmin(0.97, fmax(0.3, 0.97 - 2 * l->spread - 2 * l->grown / l->cycles)), cycles = l->cycles;
 	struct xr_fact *fact[2];
 
 	fact[0] = xr_fact_number(d, "memory.latency", xr_snap_integer(cycles, 0.1), "cycles", sure, "random walk");
-	fact[1] = xr_fact_number(d, "memory.latency_ns", cycles * cycle_ns, "ns", sure, "random walk");
+	fact[1] = xr_fact_number(d, "memory.latency_ns", cycles * l->cycle_ns, "ns", sure, "random walk");
 	for (int i = 0; i < 2; i++)
-		if (cached >= 0.6)
+		if (l->cached >= 0.6)
 			xr_fact_doubt(fact[i], "too little memory to walk past the caches");
+}
+
+/* Walks over so many bytes; *cycles < 0: could not. */
+static int walk_over(const struct xr_walk *walk, double bytes, double *cycles, struct latency *l)
+{
+	struct xr_reading reading;
+
+	if (xr_walk_read(walk, (uint64_t)bytes, &reading) != 0)
+		return -1;
+	*cycles = -1;
+	if (reading.status != XR_READ_OK)
+		return 0;
+	*cycles = reading.cycles;
+	l->cycle_ns = reading.ns / reading.cycles;
+	l->spread = reading.spread;
+	return 0;
+}
+
+/* The last walk, a few times: *least of them, and how far the median is from it. */
+static int walk_again(const struct xr_walk *walk, double bytes, double *least, struct latency *l)
+{
+	double value[TURNS] = {*least};
+
+	for (int i = 1; i < TURNS; i++) {
+		if (walk_over(walk, bytes, &value[i], l) != 0)
+			return -1;
+		if (value[i] < 0)
+			value[i] = *least;
+	}
+	*least = xr_min(value, TURNS);
+	l->spread = fmax(l->spread / 2, xr_median(value, TURNS) / *least - 1);
+	return 0;
+}
+
+/* What further doublings would add, from what the last two have added: each a part of the one before, half at most, as where
+ * caches keep the same lines for ever. quarter 0: there was one only. */
+static double still_to_grow(double quarter, double half, double full)
+{
+	double part = quarter > 0 && half > quarter ? fmin(0.5, (full - half) / (half - quarter)) : 0.25;
+
+	return (full - half) * part / (1 - part);
 }
 
 static int run(struct xr_run *run)
@@ -59,29 +111,37 @@ static int run(struct xr_run *run)
 	                       .tlbs = xr_tlbs_known(run),
 	                       .line = (uint64_t)xr_run_number(run, "cache.l1d.line", 64),
 	                       .effort = {.samples = 9, .samples_max = 27}};
-	double latency, largest = largest_cache(run, &latency);
-	double bytes = fmin(fmin(fmax(16 * largest, least_bytes), most_bytes), (double)info->memory_bytes / 4);
-	double half, full, cycle_ns, grown;
+	double latency, largest = largest_cache(run, &latency), room = fmin(most_bytes, (double)info->memory_bytes / 4);
+	double most = fmin(fmax(LAST * largest, 4 * least_bytes), room), quarter, half = 0, full;
+	double bytes = fmin(fmax(FIRST * largest, least_bytes), most / 2);
+	struct latency l = {0};
 
 	walk.line = largest == 0 ? LINE_LEAST : 2 * walk.line; /* every second one: who fetches pairs must not help */
-	if (xr_walk_time(&walk, (uint64_t)(bytes / 2), &half, NULL) != 0)
+	if (walk_over(&walk, bytes, &full, &l) != 0)
 		return -1;
-	xr_run_progress(run, 0.3, "memory");
-	if (xr_walk_time(&walk, (uint64_t)bytes, &full, &cycle_ns) != 0)
-		return -1;
+	do {
+		xr_run_progress(run, bytes / most, "memory");
+		quarter = half;
+		half = full;
+		bytes *= 2;
+		if (walk_over(&walk, bytes, &full, &l) != 0)
+			return -1;
+	} while (half > 0 && full > (1 + same) * half && bytes * 2 <= most);
 	if (half < 0 || full < 0) {
-		xr_fact_none(xr_run_description(run), "memory.latency", XR_FAILED, "no buffer of %.0f KiB",
-		             bytes / 1024);
-		xr_fact_none(xr_run_description(run), "memory.latency_ns", XR_FAILED, "no buffer of %.0f KiB",
-		             bytes / 1024);
+		static const char *const id[] = {"memory.latency", "memory.latency_ns"};
+
+		for (int i = 0; i < 2; i++)
+			xr_fact_none(xr_run_description(run), id[i], XR_FAILED, "no buffer of %.0f KiB", bytes / 1024);
 		return 0;
 	}
-	grown = fmin(fmax(full - half, 0), largest / bytes * fmax(full - latency, 0));
-	if (fabs(full - half) < same * full) { /* nothing but noise, and noise only adds */
-		full = fmin(full, half);
-		grown = 0;
-	}
-	put(run, full + grown, cycle_ns, fabs(full - half) / full, largest / bytes);
+	if (l.spread > steady && walk_again(&walk, bytes, &full, &l) != 0)
+		return -1;
+	l.cached = largest / bytes;
+	if (full > (1 + noise + 2 * l.spread) * half)
+		l.grown = fmin(still_to_grow(quarter, half, full), l.cached * fmax(full - latency, 0));
+	l.cycles = full + l.grown;
+	l.spread = fmax(l.spread, half / full - 1); /* a smaller walk that is slower is somebody else's doing */
+	put(run, &l);
 	return 0;
 }
 
@@ -93,7 +153,7 @@ const struct xr_micro xr_micro_memory = {
 	.title = "latency of memory",
 	.finds = finds,
 	.needs = needs,
-	.cost_s = 0.6,
+	.cost_s = 0.4,
 	.kinds = 1u << XR_CHAIN,
 	.run = run,
 };

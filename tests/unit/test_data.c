@@ -189,6 +189,7 @@ static void levels_are_the_steps_that_staircases_agree_on(void **state)
 			    two[] = {5, 5, 5, 5, 14, 14, 14, 70, 70, 70, 70, 70, 70};
 	struct xr_rng rng = {3};
 	struct xr_level level[XR_LEVELS_MAX];
+	size_t dropped;
 
 	(void)state;
 	for (int i = 0; i < 50; i++) {
@@ -197,7 +198,7 @@ static void levels_are_the_steps_that_staircases_agree_on(void **state)
 
 		s[2] = stairs_of(far, 9, 0.2, &rng);
 		s[2].far = true;
-		assert_int_equal(xr_levels_from(s, 3, 5, level), 4);
+		assert_int_equal(xr_levels_from(s, 3, 5, level, &dropped), 4);
 		assert_true(level[1].latency > 13.5 && level[1].latency < 14.5);
 		assert_true(level[2].latency > 69 && level[2].latency < 71);
 		assert_true(level[3].latency > 260 && level[3].latency < 290);
@@ -210,11 +211,30 @@ static void a_page_between_levels_is_no_level(void **state)
 			    plain[] = {5, 5, 5, 5, 14, 14, 14, 14, 14, 14};
 	struct xr_rng rng = {3};
 	struct xr_level level[XR_LEVELS_MAX];
+	size_t dropped;
 	struct xr_staircase s[3] = {stairs_of(torn, 10, 0, &rng), stairs_of(plain, 10, 0, &rng),
 	                            stairs_of(plain, 10, 0, &rng)};
 
 	(void)state;
-	assert_int_equal(xr_levels_from(s, 3, 5, level), 2);
+	assert_int_equal(xr_levels_from(s, 3, 5, level, &dropped), 2);
+}
+
+/* A far level takes longer from some pages than from others: no staircase has been on both, so it is one. */
+static void what_no_staircase_tells_apart_is_one_level(void **state)
+{
+	static const double quick[] = {5, 5, 5, 14, 14, 14, 79, 79, 79}, slow[] = {5, 5, 5, 14, 14, 14, 103, 103, 103},
+			    both[] = {5, 5, 14, 14, 14, 79, 79, 79, 79, 103, 103, 103, 103};
+	struct xr_rng rng = {3};
+	struct xr_level level[XR_LEVELS_MAX];
+	size_t dropped;
+	struct xr_staircase s[2] = {stairs_of(quick, 9, 0, &rng), stairs_of(slow, 9, 0, &rng)},
+			    t[2] = {stairs_of(both, 13, 0, &rng), stairs_of(both, 13, 0, &rng)};
+
+	(void)state;
+	s[0].range = t[0].range = 1; /* a machine with neighbours */
+	assert_int_equal(xr_levels_from(s, 2, 5, level, &dropped), 3);
+	assert_int_equal(level[2].witnesses, 2);
+	assert_int_equal(xr_levels_from(t, 2, 5, level, &dropped), 4);
 }
 
 static void flat_memory_is_one_level(void **state)
@@ -222,10 +242,11 @@ static void flat_memory_is_one_level(void **state)
 	static const double flat[] = {2, 2, 2, 2, 2, 2};
 	struct xr_rng rng = {3};
 	struct xr_level level[XR_LEVELS_MAX];
+	size_t dropped;
 	struct xr_staircase s[2] = {stairs_of(flat, 6, 0, &rng), stairs_of(flat, 6, 0, &rng)};
 
 	(void)state;
-	assert_int_equal(xr_levels_from(s, 2, 2, level), 1);
+	assert_int_equal(xr_levels_from(s, 2, 2, level, &dropped), 1);
 }
 
 /* What c classes of w ways miss, drawn page by page: all of a class that overflows. */
@@ -309,6 +330,7 @@ int main(void)
 		cmocka_unit_test(curves_are_read_between_their_points),
 		cmocka_unit_test(levels_are_the_steps_that_staircases_agree_on),
 		cmocka_unit_test(a_page_between_levels_is_no_level),
+		cmocka_unit_test(what_no_staircase_tells_apart_is_one_level),
 		cmocka_unit_test(flat_memory_is_one_level),
 		cmocka_unit_test(classes_of_pages_are_counted_by_their_misses),
 		cmocka_unit_test(fewer_misses_than_pages_too_many_are_impossible),
