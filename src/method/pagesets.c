@@ -14,7 +14,7 @@ enum {
 	RAMP_MAX = 11,
 	RAMP_AROUND = 4,
 	RAMP_ORDERS = 15,
-	RAMP_TRIES = 3,
+	RAMP_TRIES = 6,
 	RESAMPLES = 200
 };
 static const double sure_llr = 4.6;  /* 1 wrong in 100 */

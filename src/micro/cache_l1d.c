@@ -334,8 +334,10 @@ static int time_hits(struct l1 *l1)
 static void put_latency(struct l1 *l1)
 {
 	struct xr_description *d = xr_run_description(l1->run);
+	double cycles, sure;
 	struct xr_fact *fact;
 	size_t same = 0;
+	bool whole;
 
 	if (l1->hit.status != XR_READ_OK) {
 		xr_fact_none(d, "cache.l1d.latency", XR_FAILED, "%s", l1->hit.reason);
@@ -344,9 +346,15 @@ static void put_latency(struct l1 *l1)
 	for (size_t i = 0; i < l1->n_hits; i++)
 		same += l1->hits[i].status == XR_READ_OK &&
 		        fabs(l1->hits[i].cycles - l1->hit.cycles) <= fmax(0.02 * l1->hit.cycles, 0.1);
-	fact = xr_fact_number(d, "cache.l1d.latency", xr_snap_integer(l1->hit.cycles, 0.1), "cycles",
-	                      same * 2 > l1->n_hits ? 0.98 : 0.5 + 0.8 * (double)same / (double)l1->n_hits,
+	cycles = xr_snap_integer(l1->hit.cycles, 0.1);
+	sure = same * 2 > l1->n_hits ? 0.98 : 0.5 + 0.8 * (double)same / (double)l1->n_hits;
+	whole = fabs(cycles - round(cycles)) <
+	        1e-6; /* caches answer in whole cycles: else it is the cycle that is off */
+	fact = xr_fact_number(d, "cache.l1d.latency", cycles, "cycles", whole ? sure : fmin(sure, 0.6),
 	                      "one address, read over and over");
+	if (!whole)
+		xr_fact_note(fact,
+		             "no whole number of cycles: the clock may have changed since its frequency was found");
 	if (same < 2)
 		xr_fact_doubt(fact, "readings of %zu addresses differ by more than 2 %%", l1->n_hits);
 }

@@ -19,9 +19,13 @@
  *
  *   Either way a witness: of neighbouring pages, three quarters of what was found must fit and a third more must not.
  *
+ *   Neighbours: some TLBs keep pages that are neighbours in memory, too, in one entry. All of the above is asked with
+ *   pages in shuffled order, which are none. Pages in a row that cost nothing although they are more than there are
+ *   entries share them, and how many more says how many do.
+ *
  * When it fails: sets that are hashed otherwise. Then the middle of the second step of the cost over pages is its size,
  * said with less confidence; a step is believed only where the packed lines cost the same before and after, else it is
- * the caches'. Pages that are neighbours in memory too may share an entry: pages come in shuffled order.
+ * the caches'.
  */
 #include "method/behind.h"
 #include "method/translate.h"
@@ -44,11 +48,13 @@ enum {
 	DELTA_MIN = 512,
 	DELTAS = 8,
 	TRIES = 3,
+	TOGETHER_MAX = 16, /* pages of an entry */
 };
 
 /* Of what missing the second level costs more than missing the first: a set of pages in which less is seen fits. One page
  * too many need not push out all others, and somebody else may have an entry of the set. */
 static const double of_rise = 0.375;
+static const double kept_apart = 0.5; /* of a miss: pages that cost less share entries */
 
 struct tlb {
 	struct xr_run *run;
@@ -362,6 +368,34 @@ static int find_page(struct tlb *t, uint64_t *page, double *sure)
 	return 0;
 }
 
+/* ---- neighbours ------------------------------------------------------------------------------------------------- */
+
+/* How many pages one entry covers that are neighbours in memory as well: with pages in a row, seven eighths of what so
+ * many entries would hold then cost nothing. *share: of a miss, what decided costs. */
+static int find_together(struct tlb *t, size_t *together, double *share)
+{
+	size_t room = TOGETHER_MAX * t->entries[0] < t->sets.pages ? TOGETHER_MAX * t->entries[0] : t->sets.pages;
+	struct xr_pagesets in_a_row = t->sets;
+	const struct xr_page_family f = {.in = &in_a_row, .stride = 1};
+
+	in_a_row.compact.buffer = (struct xr_buffer){BUFFER + 2, room * t->sets.page, XR_SMALL};
+	in_a_row.compact.wander = 0;
+	*share = 1;
+	for (*together = 1; *together < TOGETHER_MAX; *together *= 2) {
+		size_t n = t->entries[0] * 2 * *together * 7 / 8;
+		double cycles;
+
+		if (n > room || n < 2)
+			break;
+		if (xr_pages_excess(&f, &n, 1, &cycles) != 0)
+			return -1;
+		*share = cycles / (double)n / t->penalty[0];
+		if (*share > kept_apart)
+			break;
+	}
+	return 0;
+}
+
 /* ---- facts ------------------------------------------------------------------------------------------------------ */
 
 /* How likely a value is right to 2 % or a tenth of a cycle, with an error of this sigma. */
@@ -419,10 +453,25 @@ static void put_middle(struct tlb *t)
 	xr_fact_add_series(fact, "tlb.data");
 }
 
+/* Pages in a row need not be in a row in memory, and are not in many a virtual machine: none together is never sure. */
+static void put_reach(struct tlb *t, uint64_t page, size_t together, double share)
+{
+	struct xr_description *d = xr_run_description(t->run);
+	double clear = fmin(1, fabs(share - kept_apart) / kept_apart) * fmin(0.99, t->level[0].sure);
+	struct xr_fact *fact =
+		xr_fact_count(d, "tlb.d1.page", (long long)(together * page), "bytes",
+	                      together > 1 ? clear : fmin(0.85, clear), "pages in a row against shuffled ones");
+
+	if (together > 1)
+		xr_fact_note(fact, "an entry covers up to %zu pages that are neighbours in memory, too", together);
+	else
+		xr_fact_note(fact, "no pages in a row share an entry, as far as they are neighbours in memory, too");
+}
+
 static void put_none(struct tlb *t, size_t from, const char *why)
 {
-	static const char *const id[] = {"tlb.d2.entries", "tlb.d2.ways",    "tlb.d2.penalty",  "tlb.d1.entries",
-	                                 "tlb.d1.ways",    "tlb.d1.penalty", "memory.page_size"};
+	static const char *const id[] = {"tlb.d2.entries", "tlb.d2.ways",    "tlb.d2.penalty", "tlb.d1.entries",
+	                                 "tlb.d1.ways",    "tlb.d1.penalty", "tlb.d1.page",    "memory.page_size"};
 
 	for (size_t i = 0; i < from; i++)
 		xr_fact_none(xr_run_description(t->run), id[i], XR_UNSUPPORTED, why, t->sets.pages);
@@ -450,8 +499,8 @@ static size_t colours_of_first_cache(const struct xr_run *run, uint64_t page)
 static int find_levels(struct tlb *t)
 {
 	uint64_t page;
-	size_t below, above;
-	double sure, first;
+	size_t below, above, together;
+	double sure, first, share;
 
 	if (look_for_step(t, &first, &below, &above) != 0)
 		return -1;
@@ -463,7 +512,7 @@ static int find_levels(struct tlb *t)
 			return -1;
 	}
 	if (t->entries[0] == 0) {
-		put_none(t, 7,
+		put_none(t, 8,
 		         "no TLB seen: a line in each of %zu pages costs no more than as many lines side by side");
 		return 0;
 	}
@@ -472,6 +521,9 @@ static int find_levels(struct tlb *t)
 		return -1;
 	put_page(t, page, sure);
 	put_level(t, 0);
+	if (find_together(t, &together, &share) != 0)
+		return -1;
+	put_reach(t, page, together, share);
 	xr_run_progress(t->run, 0.7, "second level");
 	if (find_second(t) != 0)
 		return -1;
@@ -494,7 +546,7 @@ static int run(struct xr_run *run)
 	t.sets = (struct xr_pagesets){
 		.run = run, .page = page, .line = line, .pages = most < PAGES_MAX ? most : PAGES_MAX};
 	if (t.sets.pages < 16) {
-		put_none(&t, 7, "no pages, or too few of them in memory");
+		put_none(&t, 8, "no pages, or too few of them in memory");
 		return 0;
 	}
 	t.sets.colours = colours_of_first_cache(run, page);
@@ -512,8 +564,9 @@ static int run(struct xr_run *run)
 	return 0;
 }
 
-static const char *const finds[] = {"tlb.d1.entries", "tlb.d1.ways",    "tlb.d1.penalty",   "tlb.d2.entries",
-                                    "tlb.d2.ways",    "tlb.d2.penalty", "memory.page_size", NULL};
+static const char *const finds[] = {"tlb.d1.entries", "tlb.d1.ways",      "tlb.d1.penalty",
+                                    "tlb.d2.entries", "tlb.d2.ways",      "tlb.d2.penalty",
+                                    "tlb.d1.page",    "memory.page_size", NULL};
 static const char *const needs[] = {"cache_l1d", NULL};
 
 const struct xr_micro xr_micro_tlb = {
