@@ -404,6 +404,14 @@ static double within_tolerance(double value, double sigma)
 	return sigma > 0 ? erf(fmax(0.02 * value, 0.1) / sigma / M_SQRT2) : 1;
 }
 
+/* Where not even the latency of a hit is what it should be, the cycle is off, and so is everything in cycles. */
+static double sure_of_cycles(const struct xr_description *d)
+{
+	const struct xr_fact *hit = xr_description_fact(d, "cache.l1d.latency");
+
+	return hit && hit->confidence < 0.9 ? hit->confidence : 1;
+}
+
 static void put_level(struct tlb *t, int i)
 {
 	static const char *const ids[2][3] = {{"tlb.d1.entries", "tlb.d1.ways", "tlb.d1.penalty"},
@@ -416,7 +424,8 @@ static void put_level(struct tlb *t, int i)
 	fact[0] = xr_fact_count(d, ids[i][0], (long long)t->entries[i], "", near, "compact sets of pages");
 	fact[1] = xr_fact_count(d, ids[i][1], (long long)level->ways, "", sure, "compact sets of pages");
 	fact[2] = xr_fact_number(d, ids[i][2], xr_snap_integer(t->penalty[i], i ? 0.15 : 0.1), "cycles",
-	                         near * within_tolerance(t->penalty[i], t->error[i]), "pages against packed lines");
+	                         near * within_tolerance(t->penalty[i], t->error[i]) * sure_of_cycles(d),
+	                         "pages against packed lines");
 	if (near > sure)
 		xr_fact_note(fact[0],
 		             "%zu sets; how many pages go into one is less clear, somebody else's are there too",
