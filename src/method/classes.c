@@ -19,6 +19,7 @@ enum {
 };
 
 static const double growth = 1.5;
+static const double most_of_one = 4; /* misses: where many classes overflow, one of them is enough */
 static const double overflow_share =
 	0.4; /* of the misses of what is known to overflow: more than one class or page less */
 
@@ -265,7 +266,7 @@ static int weigh(struct xr_laps *laps, struct core *c, bool *yes)
 		return -1;
 	if (*yes) {
 		c->misses = lap.misses;
-		laps->least = overflow_share * lap.misses;
+		laps->least = fmin(overflow_share * lap.misses, most_of_one);
 	}
 	return 0;
 }

@@ -12,8 +12,10 @@ enum {
 	DRAWS_MOST = 4,
 	STEEP = 4, /* ways: from so many on, misses come suddenly */
 };
-static const double visits_most = 4e5;
-static const double some = 0.05; /* misses, of all visits */
+static const double visits_most = 5e5,
+		    visits_of_one = 1.6e5; /* a class that takes longer is better looked for elsewhere */
+static const double quiet = 0.01;          /* of what a visit takes */
+static const double some = 0.05;           /* misses, of all visits */
 
 static uint32_t *random_order(struct xr_run *run, size_t n)
 {
@@ -25,22 +27,26 @@ static uint32_t *random_order(struct xr_run *run, size_t n)
 	return order;
 }
 
-/* What a visit takes that hits the level, and how much readings of it differ. */
+/* What a visit takes that hits the level, and how much readings of it differ: at the quietest of a few moments, for most of
+ * what is asked is asked again when it looks like a miss. */
 static int calibrate(struct xr_laps *laps, const uint32_t *order, size_t n)
 {
-	enum { DRAWS = 9 };
+	enum { DRAWS = 9, MOMENTS = 4 };
 	struct xr_lap lap[DRAWS] = {{0}};
 	double excess[DRAWS];
 
-	for (size_t i = 0; i < DRAWS; i++)
-		lap[i] = (struct xr_lap){.item = order, .n = n, .unsettled = true};
-	if (xr_laps_ask(laps, lap, DRAWS) != 0)
-		return -1;
-	for (size_t i = 0; i < DRAWS; i++)
-		excess[i] = lap[i].excess;
-	laps->noise = xr_mad(excess, DRAWS);
-	if (!lap[0].padded)
-		laps->base = fmin(laps->base, xr_median(excess, DRAWS));
+	laps->noise = INFINITY;
+	for (int moment = 0; moment < MOMENTS && laps->noise > quiet * laps->base; moment++) {
+		for (size_t i = 0; i < DRAWS; i++)
+			lap[i] = (struct xr_lap){.item = order, .n = n, .unsettled = true};
+		if (xr_laps_ask(laps, lap, DRAWS) != 0)
+			return -1;
+		for (size_t i = 0; i < DRAWS; i++)
+			excess[i] = lap[i].excess;
+		laps->noise = fmin(laps->noise, xr_mad(excess, DRAWS));
+		if (!lap[0].padded)
+			laps->base = fmin(laps->base, xr_median(excess, DRAWS));
+	}
 	return 0;
 }
 
@@ -104,8 +110,8 @@ static void count_votes(struct xr_geometry *g)
 	g->agree = (size_t)lround(share * (double)g->n_said);
 }
 
-/* One class, from a random order of pages. */
-static int ask_class(const struct xr_laps *level, const struct xr_first *first, struct xr_geometry *g)
+/* One class, from a random order of pages; *left: visits that may be made for it. */
+static int ask_class(const struct xr_laps *level, const struct xr_first *first, double *left, struct xr_geometry *g)
 {
 	struct xr_laps laps = *level;
 	size_t padded, n, used, few;
@@ -113,11 +119,12 @@ static int ask_class(const struct xr_laps *level, const struct xr_first *first, 
 	struct xr_testimony *said = &g->said[g->n_said];
 	struct xr_class c;
 
-	laps.left = &g->left;
+	laps.left = left;
 	laps.at = xr_rng_below(xr_run_rng(laps.run), laps.page / laps.line) * laps.line;
 	xr_laps_pad(&laps, &padded);
 	n = (size_t)((laps.buffer.bytes - padded * laps.page) / laps.item);
 	order = random_order(laps.run, n);
+	n = laps.limit && laps.limit < n ? laps.limit : n;
 	few = 2 * first->ways + 2 < n ? 2 * first->ways + 2 : n;
 	if ((laps.page < 2 * first->way && calibrate(&laps, order, few) != 0) ||
 	    xr_flush_choose(&laps, first, order, n, &used) != 0)
@@ -149,8 +156,11 @@ int xr_geometry_find(const struct xr_laps *level, const struct xr_first *first, 
 	memset(g, 0, sizeof *g);
 	g->left = visits_most;
 	for (size_t t = 0; t < XR_CLASSES_TRIED && g->agree < WANTED + (g->n_said - g->agree) && g->left > 0; t++) {
-		if (ask_class(level, first, g) != 0)
+		double before = fmin(g->left, visits_of_one), left = before;
+
+		if (ask_class(level, first, &left, g) != 0)
 			return -1;
+		g->left -= before - left;
 		count_votes(g);
 		xr_run_progress(level->run, 0.4 + 0.1 * (double)t, "classes of pages");
 	}

@@ -25,6 +25,7 @@ struct xr_laps {
 	uint64_t line;      /* of the first level */
 	uint64_t at;        /* which bytes of an item are visited */
 	size_t most;        /* visits of a lap whose twin stays in the first level; of a larger one, none does */
+	size_t limit;       /* items that surely overflow the level; 0: not known */
 	double base;        /* cycles that a visit which hits the level takes more than one that hits the first */
 	double miss;        /* and one that misses the level, more than that */
 	double noise;       /* standard error of the reading of a lap, cycles per visit */

@@ -40,6 +40,7 @@ static const double looking_most = 4;   /* times the first latency, per line; mo
 static const double single_most = 20;   /* cycles that a look at a single access may be wrong by */
 static const double fine_ns = 2;        /* resolution of a clock that can time a single access */
 static const double same_at_most = 1.6; /* what two staircases find of one level differs by no more */
+static const double noise_most = 0.15;  /* of the first latency: more would make one of two levels */
 static const double restless = 0.05;    /* of the first latency: on a quiet machine it varies by less */
 
 static size_t grid(const uint32_t *order, size_t n, double factor, double hit, struct xr_items *set,
@@ -528,7 +529,7 @@ size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, s
 	if (!step)
 		return 0;
 	for (size_t i = 0; i < n; i++)
-		noise = fmax(noise, stairs[i].noise), range = fmax(range, stairs[i].range),
+		noise = fmin(noise_most * hit, fmax(noise, stairs[i].noise)), range = fmax(range, stairs[i].range),
 		climbs += !stairs[i].far && !stairs[i].near;
 	for (size_t i = 0; i < n; i++)
 		n_steps += flat_steps(&stairs[i], i, stairs[i].far ? flat_most : flat_of(stairs, n), step + n_steps);

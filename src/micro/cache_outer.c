@@ -35,6 +35,7 @@ enum {
 	STAIRS = 2,        /* of pages; */
 	STAIRS_MAX = 5,    /* beside a neighbour */
 	LINES = 8,
+	LIMIT = 4, /* times what pushes a page out of a level: overflows it */
 	STRANGERS_MORE = 3,
 	SEEN_WELL = 10, /* steps: then it is a level */
 };
@@ -284,6 +285,8 @@ static struct xr_laps laps_for(const struct outer *o, size_t level)
 	                       .miss = o->level[level + 1].latency - o->level[level].latency,
 	                       .effort = o->evict.effort};
 
+	if (o->level[level].items > 0)
+		laps.limit = (size_t)(LIMIT * o->level[level].items) + 4 * o->strangers;
 	laps.sample_ns = fmax(least_sample_ns, granules * xr_run_number(o->run, "timer.resolution", 1));
 	return laps;
 }
