@@ -5,64 +5,28 @@
  * gets a program of its own, linked from the agent and the compiled streams, which ends when something else is asked.
  * Whichever dies or falls silent costs the specification that it was at: that one is failed, the others are asked again.
  */
-#include "target/backend.h"
+#include "target/host/host.h"
 #include "target/host/os.h"
-#include "target/host/toolchain.h"
 #include "target/open.h"
 #include "util/hash.h"
 #include "util/memory.h"
-#include "util/proc.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct host {
-	struct xr_target base;
-	struct xr_toolchain tc;
-	const char *runner;
-	bool baked;
-	int cpu;
-	struct xr_proc resident; /* the agent without generated code */
-	struct xr_proc visitor;  /* the one with this batch's streams */
-	const char *resident_program;
-	double sample_ns; /* asked for by the user; 0: from the clock */
-	double cost_ns, granule_ns;
-	int reference_adds; /* what the first agent found: the others must mean the same */
-	double core_alone;  /* the same: what the core does while nobody else uses it */
-	double patience_ns; /* left for waiting until that is so, of which this batch was given… */
-	double given_ns;    /* … so much */
-
-	/* the batch; streams stay ready after it, for they are often asked again */
-	const struct xr_spec *specs;
-	size_t n;
-	uint64_t key;              /* of what was asked; 0: not to be asked again */
-	struct xr_reading *outset; /* readings as they were when all was ready */
-	bool hasty;
-	const char **lines;     /* what the agent is told for each specification; NULL: it takes no part */
-	struct xr_strbuf works; /* lines of the works of teams */
-	size_t n_works;
-	bool *out_of_play; /* failed: not asked again */
-	size_t *order;     /* agent's index -> ours */
-	size_t n_order;
-	const char *program;
-	double batch_sample_ns;
-	double window_ns; /* the longest window of a team in the batch */
-	struct xr_raw_list *baked_samples;
-};
-
 /* Waiting for a neighbour on the core's other thread to pause: in a whole run; of what is left, in one batch. */
 static const double patience_all_ns = 2.5e9, patience_share = 0.4;
 
 /* ---- starting an agent ---- */
 
-static double patience(const struct host *h, double seconds)
+static double patience(const struct xr_host *h, double seconds)
 {
 	return h->runner ? seconds * 5 : seconds;
 }
 
-static int start_agent(struct host *h, struct xr_proc *proc, const char *program, struct xr_error *err)
+static int start_agent(struct xr_host *h, struct xr_proc *proc, const char *program, struct xr_error *err)
 {
 	char cpu[16], memory[32], adds[16], alone[32];
 	const char *argv[64];
@@ -85,7 +49,7 @@ static int start_agent(struct host *h, struct xr_proc *proc, const char *program
 	return status;
 }
 
-static int greet(struct host *h, struct xr_proc *proc, struct xr_error *err)
+static int greet(struct xr_host *h, struct xr_proc *proc, struct xr_error *err)
 {
 	const char *line;
 	if (!xr_proc_send(proc, "hello\n", 6) && xr_proc_line(proc, patience(h, 10), &line) == 1 &&
@@ -100,7 +64,7 @@ static int greet(struct host *h, struct xr_proc *proc, struct xr_error *err)
 	return -1;
 }
 
-static bool all_streams(const struct host *h)
+static bool all_streams(const struct xr_host *h)
 {
 	for (size_t i = 0; i < h->n; i++)
 		if (h->specs[i].kind != XR_OPS)
@@ -111,7 +75,7 @@ static bool all_streams(const struct host *h)
 /* Samples of tens of microseconds: long against the clock's cost and grain, short against interrupts. Streams of
  * operations have nothing to warm up; their samples are as short as the clock allows, because a neighbour on the core's
  * other thread leaves it alone only for microseconds at a time (agent/clock.h). */
-static double natural_sample_ns(const struct host *h)
+static double natural_sample_ns(const struct xr_host *h)
 {
 	double length = 500 * h->cost_ns > 1000 * h->granule_ns ? 500 * h->cost_ns : 1000 * h->granule_ns;
 	if (h->granule_ns >= 1000)
@@ -121,157 +85,14 @@ static double natural_sample_ns(const struct host *h)
 	return length < 20e3 ? 20e3 : length > 100e3 ? 100e3 : length;
 }
 
-/* ---- what the agent is told ---- */
-
-/* The streams of the batch, those of teams included, each text once. */
-struct streams {
-	struct xr_spec *spec;
-	struct xr_compiled *compiled;
-	const char **text;
-	size_t n, room;
-};
-
-static size_t add_stream(struct streams *s, struct xr_arena *arena, const struct xr_spec *spec)
-{
-	const char *text = xr_spec_text(arena, spec);
-	for (size_t i = 0; i < s->n; i++)
-		if (!strcmp(s->text[i], text))
-			return i;
-	if (s->n == s->room) {
-		s->room = s->room ? s->room * 2 : 64;
-		s->spec = xr_realloc(s->spec, s->room, sizeof *s->spec);
-		s->text = xr_realloc(s->text, s->room, sizeof *s->text);
-	}
-	s->spec[s->n] = *spec;
-	s->text[s->n] = text;
-	return s->n++;
-}
-
-/* Place of a stream in the program's table: failed ones have none. */
-static long table_place(const struct streams *s, size_t stream)
-{
-	long place = 0;
-	if (s->compiled[stream].failure)
-		return -1;
-	for (size_t i = 0; i < stream; i++)
-		place += !s->compiled[i].failure;
-	return place;
-}
-
-static void fail_reading(struct xr_reading *out, enum xr_reading_status status, const char *reason)
-{
-	out->status = status;
-	out->reason = reason;
-}
-
-/* What the switch form cannot keep a compiler from computing once, ahead of the loop. */
-static const char *not_in_this_form(const struct host *h, const struct xr_spec *spec)
-{
-	for (int i = 0; i < spec->ops.n_streams && h->tc.form == XR_FORM_SWITCH; i++) {
-		const struct xr_stream *s = &spec->ops.stream[i];
-		if (s->link == XR_FRESH && s->op != XR_LOAD)
-			return "the switch form cannot hold statements whose operands never change";
-		if (xr_types[s->type].vector)
-			return "the switch form is plain C, which has no vectors";
-	}
-	return NULL;
-}
-
-static void collect_streams(const struct host *h, struct streams *s, struct xr_arena *arena)
-{
-	for (size_t i = 0; i < h->n; i++) {
-		if (h->specs[i].kind == XR_OPS && !not_in_this_form(h, &h->specs[i]))
-			add_stream(s, arena, &h->specs[i]);
-		if (h->specs[i].kind == XR_TEAM)
-			for (unsigned m = 0; m < h->specs[i].team.n_members; m++)
-				if (h->specs[i].team.member[m].work && h->specs[i].team.member[m].work->kind == XR_OPS)
-					add_stream(s, arena, h->specs[i].team.member[m].work);
-	}
-	s->compiled = xr_calloc(s->n, sizeof *s->compiled);
-}
-
-/* Vectors in the body, by what they ask of the machine's power: wider ones more, floating point more; 0: none. Those of
- * one class are timed together. */
-static int power(const struct xr_ops_spec *ops)
-{
-	int most = 0;
-	for (int i = 0; i < ops->n_streams; i++) {
-		const struct xr_type_info *type = &xr_types[ops->stream[i].type];
-		int class = type->vector ? 2 * type->bytes + xr_types[type->element].fp : 0;
-		most = class > most ? class : most;
-	}
-	return most;
-}
-
-static const char *ops_line(struct host *h, struct streams *s, const struct xr_spec *spec, struct xr_reading *out)
-{
-	struct xr_arena *arena = &h->base.arena;
-	const char *objection = not_in_this_form(h, spec);
-	if (objection) {
-		fail_reading(out, XR_READ_UNSUPPORTED, objection);
-		return NULL;
-	}
-	size_t stream = add_stream(s, arena, spec);
-	const struct xr_compiled *c = &s->compiled[stream];
-	if (c->failure) {
-		fail_reading(out, XR_READ_FAILED, xr_arena_printf(arena, "does not compile: %s", c->failure));
-		out->refused = true;
-		return NULL;
-	}
-	out->look = c->look;
-	return xr_arena_printf(arena, "ops %ld %d", table_place(s, stream), power(&spec->ops));
-}
-
-static const char *team_line(struct host *h, struct streams *s, const struct xr_spec *spec, struct xr_reading *out)
-{
-	static const char *const kinds[] = {"together", "wall", "pingpong", "pipe", "false", "slices", "switch"};
-	const struct xr_team_spec *team = &spec->team;
-	struct xr_strbuf line = {0};
-	if (team->window_ns > h->window_ns)
-		h->window_ns = team->window_ns;
-	xr_strbuf_printf(&line, "team %s %" PRIu64 " %.0f %u", kinds[team->kind], team->bytes, team->window_ns,
-	                 team->n_members);
-	for (unsigned m = 0; m < team->n_members; m++) {
-		const struct xr_spec *work = team->member[m].work;
-		long index = -1;
-		if (work) {
-			const char *what =
-				work->kind == XR_OPS ? ops_line(h, s, work, out) : xr_spec_text(&h->base.arena, work);
-			if (!what) {
-				xr_strbuf_release(&line);
-				return NULL;
-			}
-			index = (long)h->n_works++;
-			xr_strbuf_printf(&h->works, "work %ld %s\n", index, what);
-		}
-		xr_strbuf_printf(&line, " %d %ld", team->member[m].cpu, index);
-	}
-	const char *text = xr_arena_strdup(&h->base.arena, xr_strbuf_text(&line));
-	xr_strbuf_release(&line);
-	return text;
-}
-
-static void write_lines(struct host *h, struct streams *s, struct xr_reading *out)
-{
-	for (size_t i = 0; i < h->n; i++) {
-		const struct xr_spec *spec = &h->specs[i];
-		if (spec->kind == XR_OPS)
-			h->lines[i] = ops_line(h, s, spec, &out[i]);
-		else if (spec->kind == XR_TEAM)
-			h->lines[i] = team_line(h, s, spec, &out[i]);
-		else
-			h->lines[i] = xr_spec_text(&h->base.arena, spec);
-	}
-}
-
 /* ---- talking ---- */
 
-static struct xr_proc *batch_agent(struct host *h)
+static struct xr_proc *batch_agent(struct xr_host *h)
 {
 	return h->program ? &h->visitor : &h->resident;
 }
 
-static int revive(struct host *h, struct xr_error *err)
+static int revive(struct xr_host *h, struct xr_error *err)
 {
 	struct xr_proc *proc = batch_agent(h);
 	if (proc->pid)
@@ -281,14 +102,14 @@ static int revive(struct host *h, struct xr_error *err)
 	return greet(h, proc, err);
 }
 
-static void give_patience(struct host *h, struct xr_strbuf *text)
+static void give_patience(struct xr_host *h, struct xr_strbuf *text)
 {
 	h->given_ns = h->hasty ? 0 : h->patience_ns * patience_share;
 	xr_strbuf_printf(text, "patience %.0f\n", h->given_ns);
 }
 
 /* Everything the agent must know of the specifications in play; sets order[]. */
-static void tell(struct host *h, struct xr_strbuf *text)
+static void tell(struct xr_host *h, struct xr_strbuf *text)
 {
 	h->n_order = 0;
 	give_patience(h, text);
@@ -301,7 +122,7 @@ static void tell(struct host *h, struct xr_strbuf *text)
 	xr_strbuf_printf(text, "ready %.17g\n", h->batch_sample_ns);
 }
 
-static void take_bad(struct host *h, const char *line, struct xr_reading *out)
+static void take_bad(struct xr_host *h, const char *line, struct xr_reading *out)
 {
 	size_t index;
 	char kind;
@@ -309,12 +130,12 @@ static void take_bad(struct host *h, const char *line, struct xr_reading *out)
 	if (sscanf(line, "bad %zu %c %n", &index, &kind, &at) < 2 || index >= h->n_order)
 		return;
 	size_t i = h->order[index];
-	fail_reading(&out[i], kind == 'u' ? XR_READ_UNSUPPORTED : XR_READ_FAILED,
-	             xr_arena_strdup(&h->base.arena, line + at));
+	xr_reading_fail(&out[i], kind == 'u' ? XR_READ_UNSUPPORTED : XR_READ_FAILED,
+	                xr_arena_strdup(&h->base.arena, line + at));
 	h->out_of_play[i] = true;
 }
 
-static void take_sample(struct host *h, const char *line, struct xr_raw_list *lists)
+static void take_sample(struct xr_host *h, const char *line, struct xr_raw_list *lists)
 {
 	size_t index;
 	int hit;
@@ -330,7 +151,7 @@ static void take_sample(struct host *h, const char *line, struct xr_raw_list *li
 enum ending { DONE, DIED, SILENT };
 
 /* Reads answers until `done`. *at gets the specification that was tried last, n_order when none. */
-static enum ending listen(struct host *h, struct xr_proc *proc, double silence_s, struct xr_raw_list *lists,
+static enum ending listen(struct xr_host *h, struct xr_proc *proc, double silence_s, struct xr_raw_list *lists,
                           struct xr_reading *out, size_t *at)
 {
 	const char *line;
@@ -360,7 +181,7 @@ static enum ending listen(struct host *h, struct xr_proc *proc, double silence_s
 	}
 }
 
-static const char *how_it_ended(struct host *h, struct xr_proc *proc, enum ending ending, double silence_s)
+static const char *how_it_ended(struct xr_host *h, struct xr_proc *proc, enum ending ending, double silence_s)
 {
 	struct xr_strbuf how = {0};
 	xr_proc_stop(proc, &how);
@@ -372,7 +193,7 @@ static const char *how_it_ended(struct host *h, struct xr_proc *proc, enum endin
 }
 
 /* How long an agent may say nothing while it tries specification after specification. */
-static double try_silence_s(const struct host *h)
+static double try_silence_s(const struct xr_host *h)
 {
 	for (size_t i = 0; i < h->n; i++)
 		if (h->specs[i].kind != XR_OPS && h->specs[i].kind != XR_CLOCK)
@@ -381,7 +202,7 @@ static double try_silence_s(const struct host *h)
 }
 
 /* Tells, waits until all are ready; takes the guilty ones out of play until the rest is. */
-static int get_ready(struct host *h, struct xr_reading *out, struct xr_error *err)
+static int get_ready(struct xr_host *h, struct xr_reading *out, struct xr_error *err)
 {
 	for (int deaths = 0;;) {
 		struct xr_proc *proc = batch_agent(h);
@@ -399,7 +220,7 @@ static int get_ready(struct host *h, struct xr_reading *out, struct xr_error *er
 			return 0;
 		const char *how = how_it_ended(h, proc, ending, try_silence_s(h));
 		if (at < h->n_order) {
-			fail_reading(&out[h->order[at]], XR_READ_FAILED, how);
+			xr_reading_fail(&out[h->order[at]], XR_READ_FAILED, how);
 			h->out_of_play[h->order[at]] = true;
 		} else if (++deaths > 2) {
 			return xr_fail(err, XR_EXIT_TARGET, "the agent keeps dying: %s", how);
@@ -407,13 +228,13 @@ static int get_ready(struct host *h, struct xr_reading *out, struct xr_error *er
 	}
 }
 
-static double rounds_silence_s(const struct host *h, size_t k, int rounds)
+static double rounds_silence_s(const struct xr_host *h, size_t k, int rounds)
 {
 	double expected = (double)k * rounds * (h->batch_sample_ns * 3 + h->window_ns * 8) * 1e-9;
 	return 10 + 10 * expected;
 }
 
-static int ask_rounds(struct host *h, const size_t *idx, size_t k, int rounds, struct xr_raw_list *lists,
+static int ask_rounds(struct xr_host *h, const size_t *idx, size_t k, int rounds, struct xr_raw_list *lists,
                       struct xr_reading *out, const char **how)
 {
 	struct xr_proc *proc = batch_agent(h);
@@ -442,9 +263,9 @@ static int ask_rounds(struct host *h, const size_t *idx, size_t k, int rounds, s
 
 /* ---- the backend ---- */
 
-static int host_bake(struct host *h, struct xr_reading *out, struct streams *streams, struct xr_error *err);
+static int host_bake(struct xr_host *h, struct xr_reading *out, struct xr_streams *streams, struct xr_error *err);
 
-static void forget_batch(struct host *h)
+static void forget_batch(struct xr_host *h)
 {
 	if (h->visitor.pid)
 		xr_proc_send(&h->visitor, "quit\n", 5);
@@ -461,7 +282,7 @@ static void forget_batch(struct host *h)
 }
 
 /* Of what a batch of streams asks; 0: others change what they leave behind, and are laid out anew. */
-static uint64_t key_of(const struct host *h, const struct xr_effort *effort, const struct xr_spec *specs, size_t n)
+static uint64_t key_of(const struct xr_host *h, const struct xr_effort *effort, const struct xr_spec *specs, size_t n)
 {
 	struct xr_arena scratch = {0};
 	uint64_t key = xr_hash(n, &effort->sample_ns, sizeof effort->sample_ns);
@@ -474,7 +295,7 @@ static uint64_t key_of(const struct host *h, const struct xr_effort *effort, con
 }
 
 /* The same as last time, and who was asked still stands there, ready. */
-static bool still_ready(struct host *h, const struct xr_spec *specs, uint64_t key, struct xr_reading *out)
+static bool still_ready(struct xr_host *h, const struct xr_spec *specs, uint64_t key, struct xr_reading *out)
 {
 	struct xr_strbuf text = {0};
 	if (!key || key != h->key || !h->visitor.pid)
@@ -491,8 +312,8 @@ static bool still_ready(struct host *h, const struct xr_spec *specs, uint64_t ke
 static int host_prepare(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
                         struct xr_reading *out, struct xr_error *err)
 {
-	struct host *h = (struct host *)target;
-	struct streams streams = {0};
+	struct xr_host *h = (struct xr_host *)target;
+	struct xr_streams streams = {0};
 	uint64_t key = key_of(h, effort, specs, n);
 	h->hasty = effort->hasty;
 	if (still_ready(h, specs, key, out))
@@ -509,12 +330,12 @@ static int host_prepare(struct xr_target *target, const struct xr_effort *effort
 	h->window_ns = 0;
 	xr_strbuf_clear(&h->works);
 
-	collect_streams(h, &streams, &target->arena);
+	xr_streams_collect(h, &streams, &target->arena);
 	int status = 0;
 	if (streams.n)
 		status = xr_toolchain_build(&h->tc, streams.spec, streams.n, streams.compiled, NULL, &h->program, err);
 	if (!status) {
-		write_lines(h, &streams, out);
+		xr_streams_tell(h, &streams, out);
 		for (size_t i = 0; i < n; i++)
 			h->out_of_play[i] = out[i].status != XR_READ_OK;
 		status = h->baked ? host_bake(h, out, &streams, err) : get_ready(h, out, err);
@@ -534,7 +355,7 @@ static int host_prepare(struct xr_target *target, const struct xr_effort *effort
 static int host_rounds(struct xr_target *target, const size_t *idx, size_t k, int rounds, struct xr_raw_list *lists,
                        struct xr_reading *out, struct xr_error *err)
 {
-	struct host *h = (struct host *)target;
+	struct xr_host *h = (struct xr_host *)target;
 	const char *how = NULL;
 	if (h->baked) {
 		for (size_t j = 0; j < k; j++) {
@@ -551,14 +372,14 @@ static int host_rounds(struct xr_target *target, const size_t *idx, size_t k, in
 	for (size_t j = 0; j < k; j++) {
 		size_t i = idx[j];
 		if (k == 1) {
-			fail_reading(&out[i], XR_READ_FAILED, how);
+			xr_reading_fail(&out[i], XR_READ_FAILED, how);
 			h->out_of_play[i] = true;
 			return 0;
 		}
 		if (!batch_agent(h)->pid && get_ready(h, out, err))
 			return -1;
 		if (out[i].status == XR_READ_OK && ask_rounds(h, &i, 1, rounds, lists, out, &how)) {
-			fail_reading(&out[i], XR_READ_FAILED, how);
+			xr_reading_fail(&out[i], XR_READ_FAILED, how);
 			h->out_of_play[i] = true;
 		}
 	}
@@ -567,7 +388,7 @@ static int host_rounds(struct xr_target *target, const size_t *idx, size_t k, in
 
 static void host_done(struct xr_target *target)
 {
-	struct host *h = (struct host *)target;
+	struct xr_host *h = (struct xr_host *)target;
 	if (h->resident.pid && !h->program)
 		xr_proc_send(&h->resident, "clear\n", 6);
 	for (size_t i = 0; h->baked_samples && i < h->n; i++)
@@ -580,7 +401,7 @@ static void host_done(struct xr_target *target)
 
 static void host_free(struct xr_target *target)
 {
-	struct host *h = (struct host *)target;
+	struct xr_host *h = (struct xr_host *)target;
 	if (h->resident.pid)
 		xr_proc_send(&h->resident, "quit\n", 5);
 	xr_proc_stop(&h->resident, NULL);
@@ -592,7 +413,7 @@ static void host_free(struct xr_target *target)
 }
 
 /* Baked: the lines of the whole conversation go into the program, which prints its answers and ends. */
-static int host_bake(struct host *h, struct xr_reading *out, struct streams *streams, struct xr_error *err)
+static int host_bake(struct xr_host *h, struct xr_reading *out, struct xr_streams *streams, struct xr_error *err)
 {
 	enum { BAKED_ROUNDS = 21 };
 	struct xr_strbuf text = {0};
@@ -623,7 +444,7 @@ static int host_bake(struct host *h, struct xr_reading *out, struct streams *str
 			const char *how = how_it_ended(h, &h->visitor, ending, try_silence_s(h));
 			for (size_t i = 0; i < h->n; i++)
 				if (out[i].status == XR_READ_OK)
-					fail_reading(&out[i], XR_READ_FAILED, how);
+					xr_reading_fail(&out[i], XR_READ_FAILED, how);
 		}
 	}
 	xr_strbuf_release(&text);
@@ -634,7 +455,7 @@ static int host_bake(struct host *h, struct xr_reading *out, struct streams *str
 /* A core of another type need not do as many additions at once, nor be as quick, so the agent there finds out anew. */
 static int host_move(struct xr_target *target, int cpu, struct xr_error *err)
 {
-	struct host *h = (struct host *)target;
+	struct xr_host *h = (struct xr_host *)target;
 	if (!target->info.can_pin)
 		return -1;
 	xr_proc_stop(&h->resident, NULL);
@@ -659,7 +480,7 @@ static bool may_run_on(const struct xr_target_info *info, int cpu)
 	return false;
 }
 
-static void describe(struct host *h, const struct xr_host_options *options)
+static void describe(struct xr_host *h, const struct xr_host_options *options)
 {
 	struct xr_target_info *info = &h->base.info;
 	struct xr_arena *arena = &h->base.arena;
@@ -679,7 +500,7 @@ static void describe(struct host *h, const struct xr_host_options *options)
 static const uint64_t plenty_bytes = UINT64_C(1) << 30;
 
 /* What the user should know before: that a compiler's answers are not kept, that there is little memory. */
-static const char *warnings(struct host *h)
+static const char *warnings(struct xr_host *h)
 {
 	uint64_t bytes = h->base.info.memory_bytes;
 	if (bytes >= plenty_bytes)
@@ -693,7 +514,7 @@ static const char *warnings(struct host *h)
 
 struct xr_target *xr_host_open(const struct xr_host_options *options, struct xr_error *err)
 {
-	struct host *h = xr_calloc(1, sizeof *h);
+	struct xr_host *h = xr_calloc(1, sizeof *h);
 	struct xr_target_info *info = &h->base.info;
 	xr_target_init(&h->base, &host_backend);
 	describe(h, options);

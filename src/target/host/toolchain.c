@@ -1,6 +1,7 @@
 #include "target/host/toolchain.h"
 
 #include "target/embed.h"
+#include "target/host/compiler.h"
 #include "target/host/look.h"
 #include "util/files.h"
 #include "util/hash.h"
@@ -16,221 +17,6 @@
 /* Specifications and statements in one run of the compiler: enough that starting it does not matter, few enough that all
  * CPUs are busy to the end. */
 enum { UNIT_SPECS = 48, UNIT_STATEMENTS = 400, UNITS_PER_CPU = 4 };
-static const double compile_timeout_s = 120;
-
-/* ---- commands ---- */
-
-struct command {
-	const char **argv;
-	size_t n, room;
-};
-
-static void add(struct command *c, const char *word)
-{
-	if (c->n + 1 >= c->room) {
-		c->room = c->room ? c->room * 2 : 32;
-		c->argv = xr_realloc(c->argv, c->room, sizeof *c->argv);
-	}
-	c->argv[c->n++] = word;
-	c->argv[c->n] = NULL;
-}
-
-/* Words live in the toolchain's arena. */
-static int add_words(struct xr_toolchain *tc, struct command *c, const char *text)
-{
-	char **words = xr_words_split(text);
-	if (!words)
-		return -1;
-	for (char **w = words; *w; w++)
-		add(c, xr_arena_strdup(tc->arena, *w));
-	free(words);
-	return 0;
-}
-
-static struct command compiler(struct xr_toolchain *tc, enum xr_flavour flavour)
-{
-	struct command c = {0};
-	add_words(tc, &c, tc->cc);
-	add_words(tc, &c, tc->cflags);
-	if (flavour == XR_NATIVE && tc->native_flag)
-		add(&c, tc->native_flag);
-	return c;
-}
-
-/* The line of a compiler's output that says what is wrong. */
-static const char *complaint(struct xr_toolchain *tc, const struct xr_job *job)
-{
-	const char *text = xr_strbuf_text(&job->output), *line = text;
-	if (job->status == -2)
-		return "the compiler did not finish";
-	for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
-		size_t len = strcspn(at, "\n");
-		if (memmem(at, len, "error", 5) || memmem(at, len, "Error", 5)) {
-			line = at;
-			break;
-		}
-	}
-	size_t len = strcspn(line, "\n");
-	if (!len)
-		return xr_arena_printf(tc->arena, "the compiler ended with status %d", job->status);
-	return xr_arena_printf(tc->arena, "%.*s", (int)(len > 500 ? 500 : len), line);
-}
-
-/* ---- who is it ---- */
-
-/* Predefined macros tell a compiler apart from all others, and what -march=native means on this machine. */
-static int macros(struct xr_toolchain *tc, const char *flag, struct xr_strbuf *out)
-{
-	struct command c = compiler(tc, XR_PLAIN);
-	if (flag)
-		add(&c, flag);
-	add(&c, "-dM");
-	add(&c, "-E");
-	add(&c, "-x");
-	add(&c, "c");
-	add(&c, "/dev/null");
-	struct xr_job job = {.argv = c.argv};
-	xr_jobs_run(&job, 1, 1, compile_timeout_s);
-	free(c.argv);
-	xr_strbuf_add(out, xr_strbuf_text(&job.output), job.output.len);
-	xr_strbuf_release(&job.output);
-	return job.status;
-}
-
-static const char *macro(struct xr_toolchain *tc, const struct xr_strbuf *macros_text, const char *name)
-{
-	char key[64];
-	snprintf(key, sizeof key, "#define %s ", name);
-	const char *at = strstr(xr_strbuf_text(macros_text), key);
-	if (!at)
-		return NULL;
-	at += strlen(key);
-	return xr_arena_printf(tc->arena, "%.*s", (int)strcspn(at, "\n"), at);
-}
-
-static const char *compiler_name(struct xr_toolchain *tc, const struct xr_strbuf *text)
-{
-	const char *clang = macro(tc, text, "__clang_major__");
-	if (clang)
-		return xr_arena_printf(tc->arena, "clang %s.%s.%s", clang, macro(tc, text, "__clang_minor__"),
-		                       macro(tc, text, "__clang_patchlevel__"));
-	const char *gcc = macro(tc, text, "__GNUC__");
-	if (gcc)
-		return xr_arena_printf(tc->arena, "gcc %s.%s.%s", gcc, macro(tc, text, "__GNUC_MINOR__"),
-		                       macro(tc, text, "__GNUC_PATCHLEVEL__"));
-	return tc->cc;
-}
-
-static int find_out(struct xr_toolchain *tc, struct xr_error *err)
-{
-	static const char *const native_flags[] = {"-march=native", "-mcpu=native"};
-	struct xr_strbuf text = {0};
-	int status = macros(tc, NULL, &text);
-	if (status == -1) {
-		xr_fail(err, XR_EXIT_TARGET,
-		        "cannot run the compiler '%s' (%s): install one (apt-get install gcc) or name it with --cc",
-		        tc->cc, xr_strbuf_text(&text));
-		xr_strbuf_release(&text);
-		return -1;
-	}
-	tc->gnu = status == 0 && macro(tc, &text, "__GNUC__");
-	tc->name = compiler_name(tc, &text);
-	tc->identity[XR_PLAIN] = xr_hash(xr_hash(1, tc->cc, strlen(tc->cc)), xr_strbuf_text(&text), text.len);
-	for (size_t i = 0; tc->gnu && !tc->native_flag && i < sizeof native_flags / sizeof *native_flags; i++) {
-		xr_strbuf_clear(&text);
-		if (macros(tc, native_flags[i], &text) == 0) {
-			tc->native_flag = native_flags[i];
-			tc->identity[XR_NATIVE] =
-				xr_hash(tc->identity[XR_PLAIN] + 1 + i, xr_strbuf_text(&text), text.len);
-		}
-	}
-	xr_strbuf_release(&text);
-	return 0;
-}
-
-/* ---- places ---- */
-
-static const char *work_path(struct xr_toolchain *tc, uint64_t key, const char *suffix)
-{
-	return xr_arena_printf(tc->arena, "%s/%016" PRIx64 "%s", tc->work, key, suffix);
-}
-
-/* Brings a file of the cache into the work directory. */
-static bool cached(struct xr_toolchain *tc, uint64_t key, const char *suffix)
-{
-	const char *here = work_path(tc, key, suffix);
-	if (xr_file_exists(here))
-		return true;
-	if (!tc->cache)
-		return false;
-	return !xr_file_copy(xr_arena_printf(tc->arena, "%s/%016" PRIx64 "%s", tc->cache, key, suffix), here);
-}
-
-/* A cache that cannot take a file is no reason to stop. */
-static void keep_in_cache(struct xr_toolchain *tc, uint64_t key, const char *suffix)
-{
-	if (tc->cache)
-		xr_file_copy(work_path(tc, key, suffix),
-		             xr_arena_printf(tc->arena, "%s/%016" PRIx64 "%s", tc->cache, key, suffix));
-}
-
-static int open_cache(struct xr_toolchain *tc, const char *cache)
-{
-	if (!cache)
-		return 0;
-	if (xr_dir_make(cache))
-		tc->warning = xr_arena_printf(tc->arena, "cannot use the cache %s (%s): compiling everything anew",
-		                              cache, strerror(errno));
-	else if (!xr_dir_is_private(cache))
-		tc->warning =
-			xr_arena_printf(tc->arena, "not using the cache %s: it is not writable by you alone", cache);
-	else
-		tc->cache = xr_arena_strdup(tc->arena, cache);
-	return 0;
-}
-
-int xr_toolchain_init(struct xr_toolchain *tc, const struct xr_host_options *options, int parallel,
-                      struct xr_arena *arena, struct xr_error *err)
-{
-	*tc = (struct xr_toolchain){.arena = arena, .parallel = parallel};
-	tc->cc = xr_arena_strdup(arena, options->cc && *options->cc ? options->cc : "cc");
-	tc->cflags = xr_arena_strdup(arena, options->cflags ? options->cflags : "-O2");
-	struct command check = {0};
-	if (add_words(tc, &check, tc->cc) || add_words(tc, &check, tc->cflags) || !check.n) {
-		free(check.argv);
-		return xr_fail(err, XR_EXIT_USE, "a quote is not closed in --cc or --cflags");
-	}
-	free(check.argv);
-	if (find_out(tc, err))
-		return -1;
-	if (options->form && strcmp(options->form, "barrier") && strcmp(options->form, "switch"))
-		return xr_fail(err, XR_EXIT_USE, "--form is 'barrier' or 'switch', not '%s'", options->form);
-	tc->form = !tc->gnu || (options->form && !strcmp(options->form, "switch")) ? XR_FORM_SWITCH : XR_FORM_BARRIER;
-	if (options->keep) {
-		tc->keep = xr_arena_strdup(arena, options->keep);
-		if (xr_dir_make(tc->keep))
-			return xr_fail(err, XR_EXIT_USE, "cannot make the directory %s: %s", tc->keep, strerror(errno));
-	}
-	open_cache(tc, options->cache);
-	char *work = xr_arena_printf(arena, "%s/xray.XXXXXX", options->tmp && *options->tmp ? options->tmp : "/tmp");
-	if (!mkdtemp(work))
-		return xr_fail(err, XR_EXIT_TARGET, "cannot make a private directory %s: %s", work, strerror(errno));
-	tc->work = work;
-	for (const struct xr_embedded *e = xr_agent_text; e->name; e++)
-		if (xr_file_write(xr_arena_printf(arena, "%s/%s", work, e->name), e->text, strlen(e->text)))
-			return xr_fail(err, XR_EXIT_TARGET, "cannot write to %s: %s", work, strerror(errno));
-	return 0;
-}
-
-void xr_toolchain_release(struct xr_toolchain *tc)
-{
-	if (tc->work)
-		xr_dir_remove(tc->work);
-	tc->work = NULL;
-	free(tc->known);
-	tc->known = NULL;
-	tc->n_known = tc->room_known = 0;
-}
 
 /* ---- units ---- */
 
@@ -272,7 +58,7 @@ static int write_unit(struct xr_toolchain *tc, struct unit *u, struct xr_error *
 	xr_emit_unit(&text, specs, u->n, tc->form);
 	free(specs);
 	u->key = xr_hash(frame_key(tc, u->flavour), xr_strbuf_text(&text), text.len);
-	int status = xr_file_write(work_path(tc, u->key, ".c"), xr_strbuf_text(&text), text.len);
+	int status = xr_file_write(xr_compiled_path(tc, u->key, ".c"), xr_strbuf_text(&text), text.len);
 	if (!status && tc->keep)
 		status = xr_file_write(xr_arena_printf(tc->arena, "%s/%016" PRIx64 ".c", tc->keep, u->key),
 		                       xr_strbuf_text(&text), text.len);
@@ -284,7 +70,7 @@ static int write_unit(struct xr_toolchain *tc, struct unit *u, struct xr_error *
 static void look_and_note(struct xr_toolchain *tc, struct unit *u)
 {
 	struct xr_strbuf assembly = {0}, note = {0};
-	xr_file_read(work_path(tc, u->key, ".s"), &assembly);
+	xr_file_read(xr_compiled_path(tc, u->key, ".s"), &assembly);
 	for (size_t i = 0; i < u->n; i++) {
 		char name[32];
 		xr_emit_name(u->spec[i], name);
@@ -294,8 +80,8 @@ static void look_and_note(struct xr_toolchain *tc, struct unit *u)
 		u->out[i]->look = look;
 		xr_strbuf_printf(&note, "%d %.17g %.17g %.17g\n", look.looked, look.insns, look.stack_refs, look.calls);
 	}
-	xr_file_write(work_path(tc, u->key, ".look"), xr_strbuf_text(&note), note.len);
-	keep_in_cache(tc, u->key, ".look");
+	xr_file_write(xr_compiled_path(tc, u->key, ".look"), xr_strbuf_text(&note), note.len);
+	xr_compiled_keep(tc, u->key, ".look");
 	xr_strbuf_release(&assembly);
 	xr_strbuf_release(&note);
 }
@@ -303,7 +89,8 @@ static void look_and_note(struct xr_toolchain *tc, struct unit *u)
 static bool read_note(struct xr_toolchain *tc, struct unit *u)
 {
 	struct xr_strbuf note = {0};
-	bool ok = cached(tc, u->key, ".look") && !xr_file_read(work_path(tc, u->key, ".look"), &note);
+	bool ok =
+		xr_compiled_before(tc, u->key, ".look") && !xr_file_read(xr_compiled_path(tc, u->key, ".look"), &note);
 	const char *at = xr_strbuf_text(&note);
 	for (size_t i = 0; ok && i < u->n; i++) {
 		struct xr_look *look = &u->out[i]->look;
@@ -318,23 +105,23 @@ static bool read_note(struct xr_toolchain *tc, struct unit *u)
 }
 
 /* Commands that make the unit's object: to assembler text and on, or at once where the text would be of no use. */
-static struct command step(struct xr_toolchain *tc, const struct unit *u, bool second)
+static struct xr_command step(struct xr_toolchain *tc, const struct unit *u, bool second)
 {
-	struct command c = compiler(tc, u->flavour);
-	const char *from = work_path(tc, u->key, second ? ".s" : ".c");
+	struct xr_command c = xr_compiler_command(tc, u->flavour);
+	const char *from = xr_compiled_path(tc, u->key, second ? ".s" : ".c");
 	if (tc->gnu) {
-		add(&c, "-w");
-		add(&c, "-fno-math-errno");
-		add(&c, "-ffp-contract=fast");
-		add(&c, second ? "-c" : "-S");
+		xr_command_add(&c, "-w");
+		xr_command_add(&c, "-fno-math-errno");
+		xr_command_add(&c, "-ffp-contract=fast");
+		xr_command_add(&c, second ? "-c" : "-S");
 	} else {
-		add(&c, "-c");
+		xr_command_add(&c, "-c");
 	}
-	add(&c, "-I");
-	add(&c, tc->work);
-	add(&c, "-o");
-	add(&c, work_path(tc, u->key, !tc->gnu || second ? ".o" : ".s"));
-	add(&c, from);
+	xr_command_add(&c, "-I");
+	xr_command_add(&c, tc->work);
+	xr_command_add(&c, "-o");
+	xr_command_add(&c, xr_compiled_path(tc, u->key, !tc->gnu || second ? ".o" : ".s"));
+	xr_command_add(&c, from);
 	return c;
 }
 
@@ -347,10 +134,10 @@ static void compile_step(struct xr_toolchain *tc, struct unit **units, size_t n,
 			jobs[k].argv = step(tc, units[i], second).argv;
 			which[k++] = i;
 		}
-	xr_jobs_run(jobs, k, tc->parallel, compile_timeout_s);
+	xr_jobs_run(jobs, k, tc->parallel, xr_compile_timeout_s);
 	for (size_t i = 0; i < k; i++) {
 		if (jobs[i].status) {
-			failure[which[i]] = complaint(tc, &jobs[i]);
+			failure[which[i]] = xr_compiler_complaint(tc, &jobs[i]);
 			units[which[i]]->output = xr_arena_strdup(tc->arena, xr_strbuf_text(&jobs[i].output));
 		}
 		free((void *)(size_t)jobs[i].argv);
@@ -377,7 +164,7 @@ static int compile_units(struct xr_toolchain *tc, struct unit *units, size_t n, 
 	int status = 0;
 	for (size_t i = 0; i < n && !status; i++) {
 		status = write_unit(tc, &units[i], err);
-		if (!status && !(cached(tc, units[i].key, ".o") && read_note(tc, &units[i])))
+		if (!status && !(xr_compiled_before(tc, units[i].key, ".o") && read_note(tc, &units[i])))
 			todo[k++] = &units[i];
 	}
 	if (!status) {
@@ -390,7 +177,7 @@ static int compile_units(struct xr_toolchain *tc, struct unit *units, size_t n, 
 			if (todo_failure[i])
 				continue;
 			look_and_note(tc, todo[i]);
-			keep_in_cache(tc, todo[i]->key, ".o");
+			xr_compiled_keep(tc, todo[i]->key, ".o");
 		}
 	}
 	free(todo);
@@ -532,7 +319,7 @@ static size_t guilty_of(const struct unit *u, const size_t *first_line, const ch
 static void find_functions(struct xr_toolchain *tc, const struct unit *u, size_t *first_line)
 {
 	struct xr_strbuf text = {0};
-	xr_file_read(work_path(tc, u->key, ".c"), &text);
+	xr_file_read(xr_compiled_path(tc, u->key, ".c"), &text);
 	const char *at = xr_strbuf_text(&text);
 	size_t line = 1;
 	for (size_t i = 0; i < u->n; i++) {
@@ -614,20 +401,20 @@ static int compile_all(struct xr_toolchain *tc, struct units *todo, struct units
 	return 0;
 }
 
-static int run_or_fail(struct xr_toolchain *tc, struct command *c, const char *what, struct xr_error *err)
+static int run_or_fail(struct xr_toolchain *tc, struct xr_command *c, const char *what, struct xr_error *err)
 {
 	struct xr_job job = {.argv = c->argv};
-	xr_jobs_run(&job, 1, 1, compile_timeout_s);
+	xr_jobs_run(&job, 1, 1, xr_compile_timeout_s);
 	int status = 0;
 	if (job.status)
-		status = xr_fail(err, XR_EXIT_TARGET, "%s: %s", what, complaint(tc, &job));
+		status = xr_fail(err, XR_EXIT_TARGET, "%s: %s", what, xr_compiler_complaint(tc, &job));
 	xr_strbuf_release(&job.output);
 	free(c->argv);
 	return status;
 }
 
 /* The agent's own files, compiled once; baked programs hold another main loop. */
-static int compile_agent(struct xr_toolchain *tc, bool baked, struct command *link, struct xr_error *err)
+static int compile_agent(struct xr_toolchain *tc, bool baked, struct xr_command *link, struct xr_error *err)
 {
 	uint64_t base = agent_key(tc) + baked;
 	struct xr_job jobs[32] = {{0}};
@@ -638,33 +425,34 @@ static int compile_agent(struct xr_toolchain *tc, bool baked, struct command *li
 		if (len < 2 || strcmp(e->name + len - 2, ".c"))
 			continue;
 		uint64_t key = xr_hash(base, e->name, len);
-		add(link, work_path(tc, key, ".o"));
-		if (cached(tc, key, ".o"))
+		xr_command_add(link, xr_compiled_path(tc, key, ".o"));
+		if (xr_compiled_before(tc, key, ".o"))
 			continue;
-		struct command c = compiler(tc, XR_PLAIN);
+		struct xr_command c = xr_compiler_command(tc, XR_PLAIN);
 		if (tc->gnu) {
-			add(&c,
-			    "-O2"); /* whatever the flags for the measured code say: the loops of the agent must be tight */
-			add(&c, "-w");
-			add(&c, "-pthread");
+			xr_command_add(
+				&c,
+				"-O2"); /* whatever the flags for the measured code say: the loops of the agent must be tight */
+			xr_command_add(&c, "-w");
+			xr_command_add(&c, "-pthread");
 		}
 		if (baked)
-			add(&c, "-DXR_BAKED");
-		add(&c, "-c");
-		add(&c, "-o");
-		add(&c, work_path(tc, key, ".o"));
-		add(&c, xr_arena_printf(tc->arena, "%s/%s", tc->work, e->name));
+			xr_command_add(&c, "-DXR_BAKED");
+		xr_command_add(&c, "-c");
+		xr_command_add(&c, "-o");
+		xr_command_add(&c, xr_compiled_path(tc, key, ".o"));
+		xr_command_add(&c, xr_arena_printf(tc->arena, "%s/%s", tc->work, e->name));
 		keys[n] = key;
 		jobs[n++].argv = c.argv;
 	}
-	xr_jobs_run(jobs, n, tc->parallel, compile_timeout_s);
+	xr_jobs_run(jobs, n, tc->parallel, xr_compile_timeout_s);
 	int status = 0;
 	for (size_t i = 0; i < n; i++) {
 		if (jobs[i].status && !status)
 			status = xr_fail(err, XR_EXIT_TARGET, "the compiler '%s' cannot compile the agent: %s", tc->cc,
-			                 complaint(tc, &jobs[i]));
+			                 xr_compiler_complaint(tc, &jobs[i]));
 		else if (!status)
-			keep_in_cache(tc, keys[i], ".o");
+			xr_compiled_keep(tc, keys[i], ".o");
 		xr_strbuf_release(&jobs[i].output);
 		free((void *)(size_t)jobs[i].argv);
 	}
@@ -686,19 +474,19 @@ static void put_script(struct xr_strbuf *out, const char *const *script)
 static int compile_table(struct xr_toolchain *tc, const struct xr_strbuf *text, uint64_t *key, struct xr_error *err)
 {
 	*key = xr_hash(agent_key(tc), xr_strbuf_text(text), text->len);
-	if (cached(tc, *key, ".o"))
+	if (xr_compiled_before(tc, *key, ".o"))
 		return 0;
-	const char *source = work_path(tc, *key, ".c");
+	const char *source = xr_compiled_path(tc, *key, ".c");
 	if (xr_file_write(source, xr_strbuf_text(text), text->len))
 		return xr_fail(err, XR_EXIT_TARGET, "cannot write generated code: %s", strerror(errno));
-	struct command c = compiler(tc, XR_PLAIN);
-	add(&c, "-c");
-	add(&c, "-o");
-	add(&c, work_path(tc, *key, ".o"));
-	add(&c, source);
+	struct xr_command c = xr_compiler_command(tc, XR_PLAIN);
+	xr_command_add(&c, "-c");
+	xr_command_add(&c, "-o");
+	xr_command_add(&c, xr_compiled_path(tc, *key, ".o"));
+	xr_command_add(&c, source);
 	if (run_or_fail(tc, &c, "the table of functions does not compile", err))
 		return -1;
-	keep_in_cache(tc, *key, ".o");
+	xr_compiled_keep(tc, *key, ".o");
 	return 0;
 }
 
@@ -709,12 +497,12 @@ static int link_program(struct xr_toolchain *tc, const struct units *objects, co
 	for (size_t i = 0; i < objects->n; i++)
 		key = xr_hash(key, &objects->unit[i].key, sizeof key);
 	key = xr_hash(key, xr_strbuf_text(table), table->len);
-	*program = work_path(tc, key, ".exe");
-	if (cached(tc, key, ".exe"))
+	*program = xr_compiled_path(tc, key, ".exe");
+	if (xr_compiled_before(tc, key, ".exe"))
 		return 0;
-	struct command c = compiler(tc, XR_PLAIN);
-	add(&c, "-o");
-	add(&c, *program);
+	struct xr_command c = xr_compiler_command(tc, XR_PLAIN);
+	xr_command_add(&c, "-o");
+	xr_command_add(&c, *program);
 	int status = compile_agent(tc, baked, &c, err);
 	if (!status)
 		status = compile_table(tc, table, &table_key, err);
@@ -722,15 +510,15 @@ static int link_program(struct xr_toolchain *tc, const struct units *objects, co
 		free(c.argv);
 		return status;
 	}
-	add(&c, work_path(tc, table_key, ".o"));
+	xr_command_add(&c, xr_compiled_path(tc, table_key, ".o"));
 	for (size_t i = 0; i < objects->n; i++)
-		add(&c, work_path(tc, objects->unit[i].key, ".o"));
+		xr_command_add(&c, xr_compiled_path(tc, objects->unit[i].key, ".o"));
 	if (tc->gnu)
-		add(&c, "-pthread");
-	add(&c, "-lm");
+		xr_command_add(&c, "-pthread");
+	xr_command_add(&c, "-lm");
 	if (run_or_fail(tc, &c, "cannot link the agent", err))
 		return -1;
-	keep_in_cache(tc, key, ".exe");
+	xr_compiled_keep(tc, key, ".exe");
 	return 0;
 }
 

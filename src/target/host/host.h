@@ -1,0 +1,56 @@
+/* A target that runs things, as its files see it. Inside the room only. */
+#ifndef XR_TARGET_HOST_HOST_H
+#define XR_TARGET_HOST_HOST_H
+
+#include "target/backend.h"
+#include "target/host/toolchain.h"
+#include "util/proc.h"
+
+struct xr_host {
+	struct xr_target base;
+	struct xr_toolchain tc;
+	const char *runner;
+	bool baked;
+	int cpu;
+	struct xr_proc resident; /* the agent without generated code */
+	struct xr_proc visitor;  /* the one with this batch's streams */
+	const char *resident_program;
+	double sample_ns; /* asked for by the user; 0: from the clock */
+	double cost_ns, granule_ns;
+	int reference_adds; /* what the first agent found: the others must mean the same */
+	double core_alone;  /* the same: what the core does while nobody else uses it */
+	double patience_ns; /* left for waiting until that is so, of which this batch was given… */
+	double given_ns;    /* … so much */
+
+	/* the batch; streams stay ready after it, for they are often asked again */
+	const struct xr_spec *specs;
+	size_t n;
+	uint64_t key;              /* of what was asked; 0: not to be asked again */
+	struct xr_reading *outset; /* readings as they were when all was ready */
+	bool hasty;
+	const char **lines;     /* what the agent is told for each specification; NULL: it takes no part */
+	struct xr_strbuf works; /* lines of the works of teams */
+	size_t n_works;
+	bool *out_of_play; /* failed: not asked again */
+	size_t *order;     /* agent's index -> ours */
+	size_t n_order;
+	const char *program;
+	double batch_sample_ns;
+	double window_ns; /* the longest window of a team in the batch */
+	struct xr_raw_list *baked_samples;
+};
+
+/* The streams of the batch, those of teams included, each text once. */
+struct xr_streams {
+	struct xr_spec *spec;
+	struct xr_compiled *compiled;
+	const char **text;
+	size_t n, room;
+};
+
+void xr_streams_collect(const struct xr_host *h, struct xr_streams *s, struct xr_arena *arena);
+/* Writes lines[] of the host; what cannot be told is failed in out[]. After the streams were compiled. */
+void xr_streams_tell(struct xr_host *h, struct xr_streams *s, struct xr_reading *out);
+void xr_reading_fail(struct xr_reading *out, enum xr_reading_status status, const char *reason);
+
+#endif
