@@ -13,10 +13,12 @@
  * vote, and the vote taken in other sets of the cache; times are compared with a twin that costs the TLB the same, so
  * the TLB may reach less far than the cache. Confidence is what the votes weigh together.
  *
- * When it fails: a way larger than a page in a cache indexed by physical addresses (n(S) follows no rule; said so);
- * first and second level of about equal latency; random replacement with very many ways (misses set in slowly).
+ *   Where that contradicts itself: a way larger than a page in a cache indexed by physical addresses. Then classes of
+ *   pages that compete (method/coloured.h); said with what confidence they agree.
+ *
+ * When it fails: first and second level of about equal latency; random replacement with very many ways (misses set in slowly).
  */
-#include "method/compact.h"
+#include "method/coloured.h"
 #include "micro/micro.h"
 
 #include <math.h>
@@ -30,6 +32,7 @@ enum {
 	CURVE_MAX = 64,
 	CONFIRM_VOTES = 6,
 	WANDER = 1 << 16,
+	FAR = 6, /* sets far apart */
 	HIT_PLACES = 3,
 	HIT_TIMES = 3,
 };
@@ -251,6 +254,92 @@ static int find_line(struct l1 *l1, uint64_t *line, double *sure)
 	return 0;
 }
 
+/* n addresses of one set far apart: at random multiples of the way. */
+static struct xr_places far_apart(struct l1 *l1, size_t n)
+{
+	struct xr_places set = xr_places_new(xr_run_arena(l1->run), n);
+
+	for (uint64_t at = 0, left = l1->room / l1->way; n > 0;
+	     at++, left--) /* so many of those left, each as likely */
+		if (xr_rng_below(xr_run_rng(l1->run), left) < n) {
+			xr_places_add(&set, at * l1->way);
+			n--;
+		}
+	return set;
+}
+
+/* Do as many as there are ways fit, and one more not, wherever they are? In a cache indexed by physical addresses pages
+ * have nothing to do with each other, and what was true of neighbours is an accident. */
+static int ask_far_apart(struct l1 *l1, bool *agree)
+{
+	struct xr_compact before = l1->compact;
+	struct xr_places set[2 * FAR];
+	struct xr_compact_answer answer[2 * FAR];
+	double over[FAR];
+	size_t full = 0, fits = 0;
+	int rc;
+
+	*agree = true;
+	if (l1->room / l1->way < 2 * (l1->ways + 1))
+		return 0;
+	for (size_t i = 0; i < 2 * FAR; i++)
+		set[i] = far_apart(l1, l1->ways + i % 2);
+	l1->compact.sure = 0;
+	l1->compact.least = 0;
+	rc = xr_are_compact(&l1->compact, set, NULL, 2 * FAR, answer);
+	l1->compact = before;
+	if (rc != 0)
+		return -1;
+	for (size_t i = 0; i < FAR; i++)
+		over[i] = excess(&answer[2 * i + 1]);
+	for (size_t i = 0; i < 2 * FAR;
+	     i += 2) { /* a full set may be slow, too, but not as slow as one with one too many */
+		full += answer[i].llr < 0 && excess(&answer[i]) > 0.5 * xr_median(over, FAR);
+		fits += answer[i + 1].llr > 0;
+	}
+	*agree = full <= 1 && fits <= 1;
+	return 0;
+}
+
+/* Ways larger than a page, by physical addresses: n(S) follows no rule from the page on. Then classes of pages are looked
+ * for, and the line is the distance at which one page of a class no longer meets the others. */
+static int find_coloured(struct l1 *l1, bool *found, uint64_t *line, double *line_sure)
+{
+	struct xr_arena *arena = xr_run_arena(l1->run);
+	uint64_t page = l1->compact.page;
+	struct xr_coloured coloured;
+	struct xr_places set[40];
+	struct xr_compact_answer answer[40];
+	size_t n = 0;
+	bool agree;
+
+	*found = false;
+	if (page == 0 || l1->way < page)
+		return 0;
+	if (ask_far_apart(l1, &agree) != 0)
+		return -1;
+	if (agree && l1->sure >= 0.5)
+		return 0;
+	l1->sure = fmin(l1->sure, 0.8);
+	l1->compact.wander = 0; /* elsewhere pages are others */
+	if (xr_coloured_find(&l1->compact, (size_t)(l1->room / page), &coloured) != 0)
+		return -1;
+	if (coloured.ways == 0)
+		return 0;
+	*found = true;
+	l1->ways = coloured.ways;
+	l1->way = coloured.colours * page;
+	l1->sure = coloured.sure;
+	for (uint64_t delta = STRIDE_MIN; delta < page && n < 40; delta *= 2, n++) {
+		set[n] = xr_places_moved(arena, &coloured.class, 0);
+		set[n].at[set[n].n - 1] += delta;
+	}
+	if (xr_are_compact(&l1->compact, set, NULL, n, answer) != 0)
+		return -1;
+	*line = (uint64_t)STRIDE_MIN << xr_compact_split(answer, n, line_sure);
+	return 0;
+}
+
 /* A set that spreads over three quarters of the capacity must be compact, one of half as much again must not: if the
  * way found is an accident of physical pages, one of the two goes wrong. */
 static int confirm_capacity(struct l1 *l1, uint64_t line)
@@ -406,6 +495,7 @@ static int run(struct xr_run *run)
 	struct l1 l1 = {.run = run};
 	uint64_t line;
 	double line_sure;
+	bool coloured;
 
 	l1.room = power_of_two_below(info->memory_bytes / 4 < room_wanted ? info->memory_bytes / 4 : room_wanted);
 	l1.compact = (struct xr_compact){
@@ -423,8 +513,11 @@ static int run(struct xr_run *run)
 	if (confirm_ways(&l1) != 0 || time_hits(&l1) != 0)
 		return -1;
 	xr_run_progress(run, 0.8, "line");
-	if (find_line(&l1, &line, &line_sure) != 0 || confirm_capacity(&l1, line) != 0 ||
-	    put_curve(&l1, "cache.l1d.one_set") != 0 || time_hits(&l1) != 0)
+	if (find_coloured(&l1, &coloured, &line, &line_sure) != 0)
+		return -1;
+	if (!coloured && (find_line(&l1, &line, &line_sure) != 0 || confirm_capacity(&l1, line) != 0))
+		return -1;
+	if (put_curve(&l1, "cache.l1d.one_set") != 0 || time_hits(&l1) != 0)
 		return -1;
 	put_geometry(&l1, line, line_sure);
 	put_latency(&l1);

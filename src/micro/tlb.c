@@ -307,8 +307,8 @@ static int ask_neighbours(struct tlb *t, bool *agree)
 	return 0;
 }
 
-/* By strides, by folded sets, or the middle of the step: the first that neighbouring pages do not contradict; else the
- * first, in doubt. */
+/* By strides, by folded sets, or the middle of the step: the first that neither contradicts itself nor is contradicted by
+ * neighbouring pages; else the first, in doubt. */
 static int find_second(struct tlb *t)
 {
 	static int (*const find[])(struct tlb *) = {find_strided, find_folded};
@@ -318,7 +318,7 @@ static int find_second(struct tlb *t)
 	for (size_t i = 0; i < sizeof find / sizeof *find && t->entries[1] == 0; i++) {
 		if (find[i](t) != 0 || (t->entries[1] > 0 && ask_neighbours(t, &agree) != 0))
 			return -1;
-		if (t->entries[1] == 0 || agree)
+		if (t->entries[1] == 0 || (agree && fmax(t->level[1].sure, t->near) >= 0.5))
 			continue;
 		t->level[1].sure = fmin(t->level[1].sure, 0.5);
 		t->near = fmin(t->near, 0.5);
