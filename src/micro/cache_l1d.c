@@ -450,7 +450,7 @@ static void put_latency(struct l1 *l1)
 
 static void put_none(struct l1 *l1)
 {
-	static const char *const id[] = {"cache.l1d.capacity", "cache.l1d.ways", "cache.l1d.line"};
+	static const char *const id[] = {"cache.l1d.capacity", "cache.l1d.ways", "cache.l1d.line", "cache.l1d.index"};
 	struct xr_description *d = xr_run_description(l1->run);
 
 	for (size_t i = 0; i < sizeof id / sizeof *id; i++)
@@ -489,6 +489,20 @@ static void put_geometry(struct l1 *l1, uint64_t line, double line_sure)
 	}
 }
 
+/* Only where a way is larger than a page do the two differ. */
+static void put_index(struct l1 *l1, bool coloured)
+{
+	struct xr_description *d = xr_run_description(l1->run);
+
+	if (l1->way <= l1->compact.page || l1->compact.page == 0)
+		xr_fact_none(d, "cache.l1d.index", XR_UNSUPPORTED, "a way is not larger than a page");
+	else if (l1->sure < 0.8)
+		xr_fact_none(d, "cache.l1d.index", XR_UNRELIABLE, "the ways are not clear");
+	else
+		xr_fact_text(d, "cache.l1d.index", coloured ? "physical" : "virtual", fmin(0.97, l1->sure),
+		             coloured ? "classes of pages that compete" : "compact sets far apart");
+}
+
 static int run(struct xr_run *run)
 {
 	const struct xr_target_info *info = xr_run_info(run);
@@ -520,12 +534,13 @@ static int run(struct xr_run *run)
 	if (put_curve(&l1, "cache.l1d.one_set") != 0 || time_hits(&l1) != 0)
 		return -1;
 	put_geometry(&l1, line, line_sure);
+	put_index(&l1, coloured);
 	put_latency(&l1);
 	return 0;
 }
 
-static const char *const finds[] = {"cache.l1d.capacity", "cache.l1d.ways", "cache.l1d.line", "cache.l1d.latency",
-                                    NULL};
+static const char *const finds[] = {"cache.l1d.capacity", "cache.l1d.ways",  "cache.l1d.line",
+                                    "cache.l1d.latency",  "cache.l1d.index", NULL};
 static const char *const needs[] = {"frequency", NULL};
 
 const struct xr_micro xr_micro_cache_l1d = {

@@ -65,6 +65,15 @@ struct outer {
 	double noise;   /* range of what should be equal in the staircases, cycles */
 };
 
+/* Is the first level indexed by physical addresses? Then nobody knows which pages compete in it. */
+static bool first_by_pages(struct xr_run *run)
+{
+	const struct xr_fact *index = xr_description_fact(xr_run_description(run), "cache.l1d.index");
+
+	return index && index->status == XR_OK && json_is_string(index->value) &&
+	       strcmp(json_string_value(index->value), "physical") == 0;
+}
+
 static void set_up(struct outer *o, struct xr_run *run)
 {
 	const struct xr_target_info *info = xr_run_info(run);
@@ -77,6 +86,10 @@ static void set_up(struct outer *o, struct xr_run *run)
 	o->hit = xr_run_number(run, "cache.l1d.latency", 0);
 	o->l1_ways = (size_t)xr_run_number(run, "cache.l1d.ways", 8);
 	o->line = (uint64_t)xr_run_number(run, "cache.l1d.line", 64);
+	if (first_by_pages(run) && way > (double)item) { /* as if all classes of pages were one with all their ways */
+		o->l1_ways *= (size_t)(way / (double)item);
+		way = (double)item;
+	}
 	/* Enough pages to fill the sets of the first level that a line of a page may be in, wherever the page is. */
 	o->strangers = (size_t)((double)(o->l1_ways + STRANGERS_MORE) * fmin(16, fmax(1, way / (double)item)));
 	o->first = (struct xr_first){o->l1_ways, (uint64_t)way};
