@@ -19,6 +19,7 @@ double xr_clock_granule_ns(void);
  * than it is. A multiplication every third cycle leaves room. How many additions one takes is found out once, by
  * xr_reference_find(0), and told to the agents that follow, so that all mean the same. */
 double xr_reference_ns(void);
+double xr_short_reference_ns(void); /* of a fixed number of them, about a microsecond, with the look at the clock */
 void xr_reference_find(int adds);
 int xr_reference_adds(void);
 

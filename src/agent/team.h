@@ -33,7 +33,7 @@ struct xr_team_sample {
 	double long_ns, long_ops;
 	double short_ns, short_ops;
 	double ref_ns; /* reference chain, read by member 0 on its CPU while the others were running */
-	int hit;       /* a member was preempted, or an opponent did not run all the time */
+	int hit;       /* a member was preempted, or an opponent did not run all the time; walks: see xr_quiet_look() */
 };
 
 struct xr_team_pool;

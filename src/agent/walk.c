@@ -18,11 +18,8 @@
 
 #include "walk.h"
 
-#include "clock.h"
-
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -524,69 +521,11 @@ double xr_walk_code_bytes(const struct xr_agent_walk *walk)
 
 #endif
 
-#if CAN_COPY_CODE
-
-/* Waits until nobody else uses this core, but not for long. The core's other hardware thread slows every jump and takes
- * its share of the instruction cache and TLB; it comes and goes within milliseconds. A short row of blocks tells: it
- * takes longer than it did at its best. When the best comes no more, because the clock slowed down, it is forgotten. Who
- * waits in vain waits half as long the next time: spells of seconds are not to be sat out a sample at a time. */
-static void wait_for_quiet(void)
-{
-	static struct sentinel {
-		struct xr_agent_walk *walk;
-		double best_ns;
-		double waited_ns; /* all in all */
-		double patience_ns;
-		int disturbed; /* in a row */
-	} sentinel;
-	const double patience_least_ns = 5e3, patience_most_ns = 100e3, patience_all_ns = 4e9, quiet = 1.05;
-	enum { VISITS = 256, FORGET = 100000 };
-
-	if (!sentinel.walk) { /* in a region of its own */
-		const uint32_t grid = block_grid();
-		const struct span row = {0, grid > 64 ? grid : 64, 64};
-		char error[128];
-		sentinel.walk = make(JUMPS, UINT_MAX, 65536, 1, &row, 1, error, sizeof error);
-		sentinel.patience_ns = patience_most_ns;
-	}
-	if (!sentinel.walk || sentinel.waited_ns > patience_all_ns)
-		return;
-	double start = xr_now_ns(), now = start, factor = 0.5;
-	while (now - start < sentinel.patience_ns) {
-		double before = xr_now_ns();
-		xr_walk_run(sentinel.walk, VISITS);
-		now = xr_now_ns();
-		if (sentinel.best_ns <= 0 || now - before < sentinel.best_ns || ++sentinel.disturbed > FORGET)
-			sentinel.best_ns = now - before;
-		if (now - before < quiet * sentinel.best_ns) {
-			sentinel.disturbed = 0;
-			factor = 2;
-			break;
-		}
-	}
-	sentinel.waited_ns += now - start;
-	sentinel.patience_ns *= factor;
-	if (sentinel.patience_ns < patience_least_ns)
-		sentinel.patience_ns = patience_least_ns;
-	if (sentinel.patience_ns > patience_most_ns)
-		sentinel.patience_ns = patience_most_ns;
-}
-
 void xr_walk_ready(struct xr_agent_walk *walk)
 {
-	wait_for_quiet();
 	/* From anywhere in the list, two laps hold a whole one. */
 	xr_walk_run(walk, 2 * (unsigned long)walk->blocks * (walk->kind == STRAIGHT ? STATEMENTS : 1));
 }
-
-#else
-
-void xr_walk_ready(struct xr_agent_walk *walk)
-{
-	(void)walk;
-}
-
-#endif
 
 void xr_walk_free(struct xr_agent_walk *walk)
 {

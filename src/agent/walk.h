@@ -23,8 +23,7 @@ struct xr_agent_walk *xr_walk_make(char **words, int n_words, char *error, size_
  * Returns how many it really did. */
 double xr_walk_run(struct xr_agent_walk *walk, unsigned long reps);
 
-/* Untimed: waits a little for a moment in which nobody else uses the core, then visits every block, so that what a
- * sample sees is the steady state and not what another walk left. */
+/* Untimed: visits every block, so that what a sample sees is the steady state and not what another walk left. */
 void xr_walk_ready(struct xr_agent_walk *walk);
 
 /* Bytes that one block takes, so the least spacing of blocks; XR_STRAIGHT: bytes of one statement. */

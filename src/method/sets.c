@@ -12,11 +12,16 @@ enum {
 	ROWS_MAX = OCTAVES_MAX * PER_OCTAVE,
 	PAIRS_MAX = 44,
 	CURVES_MAX = 8,
-	SAMPLES = 32,    /* of one look */
-	PEACE_LOOKS = 3, /* until one of them is in peace */
-	AGAIN = 4,       /* looks for the last word on the ways */
+	STRIDES_MAX = 4,
+	SAMPLES = 9, /* of one look */
+	CURVE_SAMPLES = 12,
+	CURVE_LOOKS = 2,
+	LAST_LOOKS = 4, /* for the last word on the ways */
 	ATTEMPTS = 6,
-	ENOUGH = 4, /* attempts with the same answer, in peace or not */
+	FALSE_STEPS = 3,
+	HASTY = 2,    /* attempts when there is no peace, and no patience left to wait for it */
+	RESTLESS = 4, /* times as many samples then */
+	ENOUGH = 4,   /* attempts with the same answer, in peace or not */
 };
 
 /* Shares of what a row misses that is 1.7 times as long as what fits. A row just too long misses on a fifth of that or
@@ -24,7 +29,10 @@ enum {
 static const double overflown = 0.2;
 static const double least_step = 0.05;  /* of a visit: below this nothing is called a miss */
 static const double sure_step = 0.12;   /* … and above this nothing else than misses is possible */
-static const double good_misfit = 0.06; /* of the penalty; a set that overflows in peace stays below half of it */
+static const double little = 0.2;       /* of the patience of one look */
+static const double good_misfit = 0.06; /* of the penalty; a set that overflows in peace stays below half of it… */
+static const double not_full = 0.6;     /* of what the mildest policy misses with one line too many */
+static const double fine_misfit = 0.02; /* … or a third, if samples are enough */
 
 /* ---- walks and their twins ------------------------------------------------------------------------------------- */
 
@@ -33,6 +41,7 @@ struct pairs {
 	struct xr_walks walks;
 	unsigned count[PAIRS_MAX]; /* units */
 	double excess[PAIRS_MAX];  /* cycles by which a visit takes longer than in the twin */
+	int samples;               /* of one look */
 	size_t n;
 };
 
@@ -40,6 +49,7 @@ static void init_pairs(const struct xr_sets *probe, struct pairs *pairs)
 {
 	memset(pairs, 0, sizeof *pairs);
 	xr_walks_init(&pairs->walks, probe->bench);
+	pairs->samples = SAMPLES;
 }
 
 static void add_pair(const struct xr_sets *probe, struct pairs *pairs, uint64_t stride, unsigned n, unsigned sets)
@@ -52,15 +62,23 @@ static void add_pair(const struct xr_sets *probe, struct pairs *pairs, uint64_t 
 	pairs->count[pairs->n++] = n;
 }
 
-/* `again`: even if the core was at rest when they were looked at before. */
-static int look(struct pairs *pairs, bool again)
+static bool may_wait(const struct xr_walk_bench *bench)
 {
-	if (!again && pairs->walks.best > 0 && xr_walks_calm(&pairs->walks))
+	return bench->patience_ns > 0;
+}
+
+enum manner { IN_PASSING, PATIENTLY, AGAIN };
+
+/* Nothing is asked that is known in peace already, but AGAIN. */
+static int look(struct pairs *pairs, enum manner manner)
+{
+	if (manner != AGAIN && xr_walks_calm(&pairs->walks))
 		return 0;
-	if (xr_walks_look(&pairs->walks, SAMPLES) != 0)
+	const int samples = may_wait(pairs->walks.bench) ? pairs->samples : RESTLESS * pairs->samples;
+	if (xr_walks_look(&pairs->walks, samples, manner == IN_PASSING ? little : 1) != 0)
 		return -1;
 	for (size_t i = 0; i < pairs->n; i++)
-		pairs->excess[i] = xr_walks_low(&pairs->walks, 2 * i) - xr_walks_low(&pairs->walks, 2 * i + 1);
+		pairs->excess[i] = xr_walks_excess(&pairs->walks, 2 * i, 2 * i + 1);
 	return 0;
 }
 
@@ -81,7 +99,8 @@ struct rows {
 	size_t octaves;
 	double bytes[ROWS_MAX], excess[ROWS_MAX], base[ROWS_MAX];
 	size_t n;
-	bool calm; /* all were looked at while the core was at rest */
+	size_t skip; /* rows before this one do not count as overflown */
+	bool calm;   /* all were looked at while the core was at rest */
 };
 
 static bool make_octave(const struct xr_sets *probe, struct rows *rows)
@@ -109,6 +128,8 @@ static long first_overflow(const struct rows *rows, bool bold)
 	for (size_t i = 0; i + AHEAD < rows->n; i++) {
 		const double *e = &rows->excess[i];
 		double least = fmax(least_step * rows->base[i], 6 * noise);
+		if (i < rows->skip)
+			continue;
 		if (bold ? e[AHEAD] > least && e[0] > overflown * e[AHEAD] : e[0] > least && e[1] > e[0] && e[2] > e[0])
 			return (long)i;
 		noise = (noise * (double)i + fabs(e[0])) / (double)(i + 1);
@@ -116,27 +137,60 @@ static long first_overflow(const struct rows *rows, bool bold)
 	return -1;
 }
 
-/* Longer and longer rows, an octave at a time so that samples need not be longer than their rows. */
-static int read_rows(const struct xr_sets *probe, struct rows *rows, bool again, const struct xr_walks **trouble)
+static void gather_rows(const struct xr_sets *probe, struct rows *rows, size_t octaves)
 {
 	rows->n = 0;
-	rows->calm = true;
-	for (size_t k = 0; first_overflow(rows, true) < 0; k++) {
-		if (k == rows->octaves && !make_octave(probe, rows))
-			return 0;
-		struct pairs *octave = &rows->octave[k];
-		if (look(octave, again) != 0)
-			return -1;
-		rows->calm &= xr_walks_calm(&octave->walks);
-		if (octave->walks.trouble) {
-			*trouble = &octave->walks;
-			return 0;
-		}
+	for (size_t k = 0; k < octaves; k++) {
+		const struct pairs *octave = &rows->octave[k];
 		for (size_t i = 0; i < octave->n; i++, rows->n++) {
 			rows->bytes[rows->n] = octave->count[i] * (double)probe->unit;
 			rows->excess[rows->n] = octave->excess[i];
 			rows->base[rows->n] = xr_walks_low(&octave->walks, 2 * i + 1);
 		}
+	}
+}
+
+/* Who disturbs makes rows miss, and hardly ever hit: peace matters most from just below the overflow on. */
+static int settle_rows(const struct xr_sets *probe, struct rows *rows, size_t octaves)
+{
+	long early = first_overflow(rows, false), bold = first_overflow(rows, true);
+	long from = early >= 0 && early < bold ? early : bold;
+	rows->calm = true;
+	for (size_t k = from > 0 ? (size_t)(from - 1) / PER_OCTAVE : 0; k < octaves; k++) {
+		if (look(&rows->octave[k], PATIENTLY) != 0)
+			return -1;
+		rows->calm &= xr_walks_calm(&rows->octave[k].walks);
+	}
+	gather_rows(probe, rows, octaves);
+	return 0;
+}
+
+static bool all_calm(const struct rows *rows)
+{
+	for (size_t k = 0; k < rows->octaves; k++)
+		if (!xr_walks_calm(&rows->octave[k].walks))
+			return false;
+	return true;
+}
+
+/* Longer and longer rows, an octave at a time so that samples need not be longer than their rows. */
+static int read_rows(const struct xr_sets *probe, struct rows *rows, bool again, const struct xr_walks **trouble)
+{
+	rows->n = 0;
+	for (size_t k = 0; first_overflow(rows, true) < 0; k++) {
+		if (k == rows->octaves && !make_octave(probe, rows)) {
+			rows->calm = all_calm(rows);
+			return 0;
+		}
+		if (look(&rows->octave[k], again ? AGAIN : IN_PASSING) != 0)
+			return -1;
+		if (rows->octave[k].walks.trouble) {
+			*trouble = &rows->octave[k].walks;
+			return 0;
+		}
+		gather_rows(probe, rows, k + 1);
+		if (first_overflow(rows, true) >= 0 && settle_rows(probe, rows, k + 1) != 0)
+			return -1;
 	}
 	return 0;
 }
@@ -165,19 +219,30 @@ static void make_strides(const struct xr_sets *probe, struct strides *s, double 
 	}
 }
 
+/* Those of an earlier attempt, whose samples then count too. */
+static struct strides *find_strides(const struct xr_sets *probe, struct strides *all, double rough)
+{
+	size_t at = 0;
+	while (at < STRIDES_MAX && all[at].rough > 0 && (all[at].rough < rough || all[at].rough > rough))
+		at++;
+	if (at == STRIDES_MAX)
+		at = STRIDES_MAX - 1;
+	if (all[at].rough < rough || all[at].rough > rough)
+		make_strides(probe, &all[at], rough);
+	return &all[at];
+}
+
 /* The smallest power of two S such that three quarters of what fits at stride S also fit at stride 2 S; `much`: an
  * excess that means misses. */
-static int find_way(const struct xr_sets *probe, struct strides *s, double rough, double much, bool again,
+static int find_way(const struct xr_sets *probe, struct strides *all, double rough, double much, bool again,
                     uint64_t *way)
 {
+	struct strides *s = find_strides(probe, all, rough);
 	*way = 0;
-	if (s->rough < rough || s->rough > rough)
-		make_strides(probe, s, rough);
 	if (s->pairs.n == 0)
 		return 0;
-	for (int i = 0; i < PEACE_LOOKS && (i == 0 || !xr_walks_calm(&s->pairs.walks)); i++)
-		if (look(&s->pairs, again && i == 0) != 0)
-			return -1;
+	if (look(&s->pairs, again ? AGAIN : PATIENTLY) != 0)
+		return -1;
 	/* If two never fit at any stride: one way, as large as everything. */
 	*way = s->stride[s->pairs.n - 1];
 	for (size_t i = s->pairs.n; i-- > 0;)
@@ -224,6 +289,7 @@ static struct curve *find_curve(const struct xr_sets *probe, struct curves *curv
 	size_t at = curves->n < CURVES_MAX ? curves->n++ : CURVES_MAX - 1;
 	struct curve *curve = &curves->curve[at];
 	init_pairs(probe, &curve->pairs);
+	curve->pairs.samples = CURVE_SAMPLES;
 	curve->stride = stride;
 	curve->lo = lo;
 	curve->hi = hi;
@@ -291,6 +357,30 @@ static unsigned last_before_rise(const struct curve *curve, unsigned ways)
 	return ways;
 }
 
+/* On real cores small effects of other kinds come before the set is full, and its policy may be none of those fitted. But a
+ * set with one line too many misses on a good part of the visits whatever the policy: where that much is clearly not
+ * there, it is not full yet. */
+static struct xr_overflow_fit fit_curve(struct xr_overflow_memo *memo, const struct curve *curve)
+{
+	const struct pairs *p = &curve->pairs;
+	const size_t n = undisturbed(curve);
+	struct xr_overflow_fit fit = xr_overflow_fit(memo, p->count, p->excess, n, curve->lo, curve->hi);
+	double noise = 0;
+	for (size_t i = 0; i < n && p->count[i] < curve->lo; i++)
+		noise = fmax(noise, fabs(p->excess[i]));
+	for (size_t i = 0; i < n; i++) {
+		const double least =
+			fit.penalty * fmin(xr_overflow_share(memo, XR_OVERFLOW_FIFO, fit.ways, p->count[i]),
+		                           xr_overflow_share(memo, XR_OVERFLOW_RANDOM, fit.ways, p->count[i]));
+		if (p->count[i] != fit.ways + 1 || fit.ways >= curve->hi || p->excess[i] + 3 * noise > not_full * least)
+			continue;
+		const unsigned ways = fit.ways + 1;
+		fit = xr_overflow_fit(memo, p->count, p->excess, n, ways, ways);
+		fit.ways = ways;
+	}
+	return fit;
+}
+
 /* Ways from the curves at strides of one way and two. */
 static int find_ways(const struct xr_sets *probe, struct curves *curves, double rough, uint64_t way, bool again,
                      struct xr_overflow_fit fit[2], bool *calm)
@@ -301,11 +391,13 @@ static int find_ways(const struct xr_sets *probe, struct curves *curves, double 
 
 	for (unsigned k = 0; k < 2; k++) {
 		struct curve *curve = find_curve(probe, curves, way << k, lo, hi, rough);
-		if (look(&curve->pairs, again) != 0)
-			return -1;
+		int looks = 0;
+		do {
+			if (look(&curve->pairs, again || looks ? AGAIN : PATIENTLY) != 0)
+				return -1;
+			fit[k] = fit_curve(curves->memo, curve);
+		} while (++looks < CURVE_LOOKS && fit[k].misfit > fine_misfit && fit[k].misfit < good_misfit);
 		*calm &= xr_walks_calm(&curve->pairs.walks);
-		fit[k] = xr_overflow_fit(curves->memo, curve->pairs.count, curve->pairs.excess, undisturbed(curve), lo,
-		                         hi);
 		fit[k].ways = last_before_rise(curve, fit[k].ways);
 		if (k == 1 && fit[0].misfit < good_misfit && rises_after(curve, fit[0].ways, fit[0].penalty))
 			fit[1].ways = fit[0].ways;
@@ -327,9 +419,8 @@ static int find_odd_factor(const struct xr_sets *probe, struct xr_sets_found *fo
 			init_pairs(probe, &pairs);
 			add_pair(probe, &pairs, m * found->way, found->ways,
 			         sets_at_once(probe, m * found->way, found->ways, fits));
-			for (int again = 0; again < 2; again++)
-				if (look(&pairs, true) != 0)
-					return -1;
+			if (look(&pairs, AGAIN) != 0)
+				return -1;
 			if (pairs.excess[0] < 0.3 * found->penalty)
 				break;
 			found->ways /= m;
@@ -344,6 +435,8 @@ static int find_odd_factor(const struct xr_sets *probe, struct xr_sets_found *fo
 static double confidence_of(const struct xr_sets_found *found, const struct xr_overflow_fit fit[2], bool calm)
 {
 	double ratio = found->rough / ((double)fit[0].ways * (double)found->way);
+	if (!calm && fit[0].misfit < good_misfit && ratio > 0.85 && ratio < 1.3)
+		return fit[0].ways == fit[1].ways ? 0.6 : 0.55;
 	if (fit[0].ways != fit[1].ways || ratio < 0.85 || ratio > 1.3)
 		return 0.3;
 	if (fit[0].misfit < good_misfit && calm)
@@ -355,7 +448,7 @@ static double confidence_of(const struct xr_sets_found *found, const struct xr_o
 /* What is kept from one attempt to the next. */
 struct hunt {
 	struct rows rows;
-	struct strides strides;
+	struct strides strides[STRIDES_MAX];
 	struct curves curves;
 	bool again; /* the last attempt failed in peace: look at everything once more */
 	bool unfit; /* its curves were none of a set that overflows: look at them once more */
@@ -373,11 +466,11 @@ static int find_from(const struct xr_sets *probe, struct hunt *hunt, long at, st
 	found->base = rows->base[at];
 	double much = fmin(overflown * rows->excess[at + AHEAD], 0.8 * rows->excess[at]);
 	much = fmin(much, 1.5 * sure_step * rows->base[at]);
-	if (find_way(probe, &hunt->strides, found->rough, much, hunt->again, &found->way) != 0)
+	if (find_way(probe, hunt->strides, found->rough, much, hunt->again, &found->way) != 0)
 		return -1;
 	if (!found->way)
 		return 0;
-	bool calm = xr_walks_calm(&hunt->strides.pairs.walks);
+	bool calm = xr_walks_calm(&find_strides(probe, hunt->strides, found->rough)->pairs.walks);
 	if (find_ways(probe, &hunt->curves, found->rough, found->way, hunt->again || hunt->unfit, fit, &calm) != 0)
 		return -1;
 	hunt->unfit = fit[0].ways != fit[1].ways || fmax(fit[0].misfit, fit[1].misfit) > good_misfit;
@@ -391,15 +484,16 @@ static int find_from(const struct xr_sets *probe, struct hunt *hunt, long at, st
 	return find_odd_factor(probe, found);
 }
 
-static int attempt(const struct xr_sets *probe, struct hunt *hunt, struct xr_sets_found *found)
+/* What the rows from rows->skip on lead to; *bold is the first of them that misses, -1: none. */
+static int try_rows(const struct xr_sets *probe, struct hunt *hunt, struct xr_sets_found *found, long *bold)
 {
 	struct rows *rows = &hunt->rows;
 	const struct xr_walks *trouble = NULL;
 
 	memset(found, 0, sizeof *found);
-	for (int i = 0; i < PEACE_LOOKS && (i == 0 || !rows->calm) && !trouble; i++)
-		if (read_rows(probe, rows, hunt->again && i == 0, &trouble) != 0)
-			return -1;
+	*bold = -1;
+	if (read_rows(probe, rows, hunt->again && !rows->skip, &trouble) != 0)
+		return -1;
 	if (trouble) {
 		found->outcome = trouble->unsupported ? XR_SETS_UNSUPPORTED : XR_SETS_FAILED;
 		found->reason = trouble->trouble;
@@ -410,14 +504,37 @@ static int attempt(const struct xr_sets *probe, struct hunt *hunt, struct xr_set
 	found->outcome = XR_SETS_NO_STEP;
 	found->tried = rows->n ? rows->bytes[rows->n - 1] : 0;
 	hunt->calm = rows->calm;
-	long early = first_overflow(rows, false), bold = first_overflow(rows, true);
+	const long early = first_overflow(rows, false);
+	*bold = first_overflow(rows, true);
 	if (early >= 0 && find_from(probe, hunt, early, found) != 0)
 		return -1;
 	struct xr_sets_found other = *found;
-	if (bold >= 0 && bold != early && found->confidence < 0.95 && find_from(probe, hunt, bold, &other) != 0)
+	if (*bold >= 0 && *bold != early && found->confidence < 0.95 && find_from(probe, hunt, *bold, &other) != 0)
 		return -1;
 	if (other.confidence >= found->confidence)
 		*found = other;
+	return 0;
+}
+
+/* A small step that leads nowhere was none, perhaps: longer rows are tried, too. */
+static int attempt(const struct xr_sets *probe, struct hunt *hunt, struct xr_sets_found *found)
+{
+	struct rows *rows = &hunt->rows;
+	struct xr_sets_found further;
+	long bold;
+
+	rows->skip = 0;
+	if (try_rows(probe, hunt, found, &bold) != 0)
+		return -1;
+	for (int i = 0; i < FALSE_STEPS && bold >= 0 && found->confidence < 0.5 &&
+	                rows->excess[bold + AHEAD] < sure_step * rows->base[bold];
+	     i++) {
+		rows->skip = (size_t)bold + 1;
+		if (try_rows(probe, hunt, &further, &bold) != 0)
+			return -1;
+		if (further.confidence > found->confidence)
+			*found = further;
+	}
 	return 0;
 }
 
@@ -466,7 +583,8 @@ int xr_sets_find(const struct xr_sets *probe, struct xr_sets_found *found)
 		if (found->confidence > 0.95 || (found->confidence > 0.9 && twice))
 			return 0;
 		hunt->again = hunt->calm;
-	} while (n < ATTEMPTS && likeness(tried, n, n - 1) < ENOUGH);
+	} while (n < ATTEMPTS && likeness(tried, n, n - 1) < ENOUGH &&
+	         (hunt->calm || n < HASTY || may_wait(probe->bench)));
 	*found = most_frequent(tried, n);
 	found->confidence = fmin(found->confidence, 0.6);
 	return 0;
@@ -477,7 +595,7 @@ int xr_sets_again(const struct xr_sets *probe, struct xr_sets_found *found)
 	struct curves *curves = xr_arena_alloc(xr_run_arena(probe->bench->run), sizeof *curves);
 	struct xr_overflow_fit fit[2];
 	curves->memo = xr_overflow_memo(xr_run_arena(probe->bench->run));
-	for (int i = 0; i < AGAIN; i++) {
+	for (int i = 0; i < LAST_LOOKS; i++) {
 		bool calm = true;
 		if (find_ways(probe, curves, (double)(found->ways * found->way), found->way, true, fit, &calm) != 0)
 			return -1;

@@ -7,91 +7,37 @@
 #include <string.h>
 
 enum {
-	LAPS = 4, /* of a sample, at least */
+	LAPS = 2, /* of a sample, at least */
 	REGION_LEAST = 16384,
 	STATEMENT_BYTES = 4,        /* of straight-line code, about: only the size of the whole matters */
 	DATA_PER_VISIT = 128,       /* bytes read in the time of a visit, about */
 	STATEMENTS_PER_VISIT = 128, /* in the time of a visit, about */
-	SENTINEL_BLOCKS = 64,
-	SENTINEL_SPACING = 64,
-	SENTINEL_SAMPLES = 24,
-	PATIENCE = 100,     /* sentinels; some tenths of a second on a machine that never comes to rest */
-	PATIENCE_ONCE = 20, /* … before one look */
+	SPACING = 64,
+	ENOUGH = 4, /* samples in peace */
+	WORSE = 3,  /* of the disturbed ones, one in so many is kept: the least disturbed */
 };
 static const double visit_ns = 10;   /* about; only the length of samples depends on it */
 static const double short_ns = 6000; /* a sample should last, so that looking at the clock does not matter */
 
-/* A walk at rest shows as many samples close together; those of a disturbed one lie wide apart above, and a few
- * impossible ones below. So: the lowest stretch of so many samples that is nearly as narrow as the narrowest. */
+/* Waiting for a neighbour to pause: in one micro-benchmark, of that in one look, at most. */
+static const double patience_all_ns = 8e8, patience_once_ns = 3e8;
+
+/* A walk at rest shows as many samples close together; some that nobody noticed to be disturbed lie wide apart above, and a
+ * few impossible ones below. So: the lowest stretch of so many samples that is nearly as narrow as the narrowest. */
 enum { STRETCH_LEAST = 4 };
 static const double stretch_share = 0.12, nearly = 2.0, narrow = 0.002;
-
-/* A moment is quiet when a fifth of the sentinel's samples are about as quick as they ever were. */
-static const double quiet_share = 0.2, quiet_ratio = 1.04;
-
-/* The core's other thread slows every jump, so a short walk tells whether somebody is there. What it took at rest is kept
- * as a series: who comes later may never see the core at rest, and should know. */
-static const char at_rest[] = "code.rest";
-
-static struct xr_spec sentinel_of(const struct xr_walk_bench *bench)
-{
-	static const struct xr_span row = {.stride = SENTINEL_SPACING, .count = SENTINEL_BLOCKS};
-	struct xr_spec spec = {.kind = XR_WALK};
-	spec.walk = (struct xr_walk_spec){.kind = XR_JUMPS,
-	                                  .region = bench->region,
-	                                  .bytes = bench->bytes,
-	                                  .span = &row,
-	                                  .n_spans = 1,
-	                                  .seed = xr_rng_next(xr_run_rng(bench->run)) | 1};
-	return spec;
-}
-
-/* What the sentinel took at its quickest; 0: no reading. */
-static double watch(struct xr_walk_bench *bench, const struct xr_reading *reading)
-{
-	if (reading->status != XR_READ_OK || reading->samples < 1)
-		return 0;
-	double now = xr_quantile(reading->sample, (size_t)reading->samples, quiet_share);
-	if (bench->quiet <= 0 || now < bench->quiet) {
-		const double blocks = SENTINEL_BLOCKS;
-		bench->quiet = now;
-		xr_series_put(xr_run_description(bench->run), at_rest, "blocks", "", &blocks, "time per visit",
-		              "cycles", &now, 1);
-	}
-	double middle = xr_median(reading->sample, (size_t)reading->samples);
-	bench->restless = fmax(bench->restless, middle / bench->quiet - 1);
-	bench->block = reading->code_bytes;
-	return now;
-}
-
-static int wait_for_quiet(struct xr_walk_bench *bench)
-{
-	struct xr_effort effort = {
-		.samples = SENTINEL_SAMPLES, .samples_max = SENTINEL_SAMPLES, .sample_ns = bench->least_ns};
-	struct xr_reading reading;
-	for (int i = 0; i < PATIENCE_ONCE && bench->patience > 0; i++, bench->patience--) {
-		struct xr_spec spec = sentinel_of(bench);
-		if (xr_run_time_with(bench->run, &effort, &spec, 1, &reading) != 0)
-			return -1;
-		if (watch(bench, &reading) <= quiet_ratio * bench->quiet)
-			return 0;
-	}
-	return 0;
-}
 
 int xr_walk_bench_init(struct xr_walk_bench *bench, struct xr_run *run, unsigned region, uint64_t bytes)
 {
 	struct xr_spec clock = {.kind = XR_CLOCK};
 	struct xr_reading reading;
-	*bench = (struct xr_walk_bench){.run = run, .region = region, .bytes = bytes, .patience = PATIENCE};
-	bench->block = SENTINEL_SPACING;
-	const struct xr_series *rest = xr_description_series(xr_run_description(run), at_rest);
-	bench->quiet = rest ? rest->y[0] : 0;
+	*bench = (struct xr_walk_bench){.run = run, .region = region, .bytes = bytes, .patience_ns = patience_all_ns};
+	bench->block = SPACING;
 	if (xr_run_time(run, &clock, 1, &reading) != 0)
 		return -1;
 	double granule = reading.status == XR_READ_OK ? reading.granule_ns : 1;
 	bench->least_ns = 200 * granule > short_ns ? 200 * granule : short_ns;
-	return wait_for_quiet(bench);
+	return 0;
 }
 
 void xr_walks_init(struct xr_walks *walks, struct xr_walk_bench *bench)
@@ -165,53 +111,78 @@ size_t xr_walks_add_straight(struct xr_walks *walks, uint64_t bytes)
 	return walks->n - 1;
 }
 
-static void pool(struct xr_walks *walks, struct xr_walk_point *p, const struct xr_reading *reading)
+static void pool(struct xr_arena *arena, struct xr_walk_pool *pool, const double *sample, size_t more)
 {
-	if (reading->status != XR_READ_OK || reading->samples < 1) {
-		if (!walks->trouble) {
-			walks->trouble = reading->reason ? reading->reason : "no sample";
-			walks->unsupported = reading->status == XR_READ_UNSUPPORTED;
-		}
-		return;
+	if (pool->n + more > pool->room) {
+		pool->room = (pool->n + more) * 2;
+		double *grown = xr_arena_array(arena, double, pool->room);
+		if (pool->n)
+			memcpy(grown, pool->sample, pool->n * sizeof *grown);
+		pool->sample = grown;
 	}
-	size_t more = (size_t)reading->samples;
-	if (p->n + more > p->room) {
-		p->room = (p->n + more) * 2;
-		double *grown = xr_arena_array(xr_run_arena(walks->bench->run), double, p->room);
-		if (p->n)
-			memcpy(grown, p->sample, p->n * sizeof *grown);
-		p->sample = grown;
-	}
-	memcpy(p->sample + p->n, reading->sample, more * sizeof *p->sample);
-	p->n += more;
-	p->code_bytes = reading->code_bytes;
+	if (more)
+		memcpy(pool->sample + pool->n, sample, more * sizeof *pool->sample);
+	pool->n += more;
 }
 
-int xr_walks_look(struct xr_walks *walks, int samples)
+static void take(struct xr_walks *walks, struct xr_walk_point *p, const struct xr_reading *reading)
+{
+	if (reading->status == XR_READ_OK && reading->samples > 0) {
+		const size_t disturbed = (size_t)reading->n_disturbed, quiet = (size_t)reading->samples - disturbed;
+		pool(xr_run_arena(walks->bench->run), &p->quiet, reading->sample, quiet);
+		pool(xr_run_arena(walks->bench->run), &p->disturbed, reading->sample + quiet,
+		     (disturbed + WORSE - 1) / WORSE);
+		p->code_bytes = reading->code_bytes;
+	} else if (!walks->trouble) {
+		walks->trouble = reading->reason ? reading->reason : "no sample";
+		walks->unsupported = reading->status == XR_READ_UNSUPPORTED;
+	}
+}
+
+static struct xr_effort effort_of(const struct xr_walks *walks, int samples, double wait)
+{
+	const struct xr_walk_bench *bench = walks->bench;
+	size_t most = 1;
+	for (size_t i = 0; i < walks->n; i++)
+		most = walks->point[i].blocks > most ? walks->point[i].blocks : most;
+	return (struct xr_effort){.samples = samples,
+	                          .samples_max = samples,
+	                          .sample_ns = fmax(LAPS * (double)most * visit_ns, bench->least_ns),
+	                          .quiet_ns = fmin(bench->patience_ns, wait * patience_once_ns)};
+}
+
+static bool in_peace(const struct xr_walk_point *p)
+{
+	return p->quiet.n >= ENOUGH;
+}
+
+int xr_walks_look(struct xr_walks *walks, int samples, double wait)
 {
 	struct xr_walk_bench *bench = walks->bench;
-	struct xr_spec *specs = xr_arena_array(xr_run_arena(bench->run), struct xr_spec, walks->n + 1);
-	struct xr_reading *readings = xr_arena_array(xr_run_arena(bench->run), struct xr_reading, walks->n + 1);
-	struct xr_effort effort = {.samples = samples, .samples_max = samples};
-	size_t most = 1;
+	struct xr_spec *specs = xr_arena_array(xr_run_arena(bench->run), struct xr_spec, walks->n);
+	struct xr_reading *readings = xr_arena_array(xr_run_arena(bench->run), struct xr_reading, walks->n);
+	struct xr_effort effort = effort_of(walks, samples, wait);
+
+	const bool calm = xr_walks_calm(walks);
+	size_t *asked = xr_arena_array(xr_run_arena(bench->run), size_t, walks->n), n = 0;
 
 	for (size_t i = 0; i < walks->n; i++) {
-		specs[i].kind = XR_WALK;
-		specs[i].walk = walks->point[i].walk;
-		specs[i].walk.seed = xr_rng_next(xr_run_rng(bench->run)) | 1; /* a fresh order every look */
-		if (walks->point[i].blocks > most)
-			most = walks->point[i].blocks;
+		if (!calm && in_peace(&walks->point[i]))
+			continue;
+		specs[n].kind = XR_WALK;
+		specs[n].walk = walks->point[i].walk;
+		specs[n].walk.seed = xr_rng_next(xr_run_rng(bench->run)) | 1; /* a fresh order every look */
+		asked[n++] = i;
 	}
-	specs[walks->n] = sentinel_of(bench); /* by turns with the others: when they are at rest, so is it */
-	effort.sample_ns = LAPS * (double)most * visit_ns;
-	if (effort.sample_ns < bench->least_ns)
-		effort.sample_ns = bench->least_ns;
-	if (wait_for_quiet(bench) != 0 || xr_run_time_with(bench->run, &effort, specs, walks->n + 1, readings) != 0)
+	if (!n)
+		return 0;
+	if (xr_run_time_with(bench->run, &effort, specs, n, readings) != 0)
 		return -1;
-	double now = watch(bench, &readings[walks->n]);
-	walks->best = walks->best > 0 ? fmin(walks->best, now) : now;
-	for (size_t i = 0; i < walks->n; i++)
-		pool(walks, &walks->point[i], &readings[i]);
+	for (size_t i = 0; i < n; i++)
+		take(walks, &walks->point[asked[i]], &readings[i]);
+	bench->patience_ns = fmax(0, bench->patience_ns - readings[0].waited_ns);
+	if (walks->point[0].code_bytes > 0)
+		bench->block = walks->point[0].code_bytes;
 	return 0;
 }
 
@@ -221,18 +192,17 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-double xr_walks_low(const struct xr_walks *walks, size_t i)
+static double low_of(struct xr_arena *arena, const struct xr_walk_pool *pool)
 {
-	const struct xr_walk_point *p = &walks->point[i];
-	if (p->n == 0)
+	if (pool->n == 0)
 		return 0;
-	double *sorted = xr_arena_copy(xr_run_arena(walks->bench->run), p->sample, p->n * sizeof *sorted);
-	qsort(sorted, p->n, sizeof *sorted, by_value);
-	size_t length = (size_t)fmax(STRETCH_LEAST, ceil(stretch_share * (double)p->n));
-	if (length > p->n)
-		length = p->n;
+	double *sorted = xr_arena_copy(arena, pool->sample, pool->n * sizeof *sorted);
+	qsort(sorted, pool->n, sizeof *sorted, by_value);
+	size_t length = (size_t)fmax(STRETCH_LEAST, ceil(stretch_share * (double)pool->n));
+	if (length > pool->n)
+		return sorted[0]; /* too few to see who lies close together */
 	double narrowest = INFINITY, sum = 0;
-	for (size_t k = 0; k + length <= p->n; k++)
+	for (size_t k = 0; k + length <= pool->n; k++)
 		narrowest = fmin(narrowest, sorted[k + length - 1] - sorted[k]);
 	size_t from = 0;
 	while (sorted[from + length - 1] - sorted[from] > nearly * narrowest + narrow * sorted[from])
@@ -242,9 +212,33 @@ double xr_walks_low(const struct xr_walks *walks, size_t i)
 	return sum / (double)length;
 }
 
+/* One sample alone may be anything. */
+static bool usable(const struct xr_walk_point *p)
+{
+	return p->quiet.n > 1 || !p->disturbed.n;
+}
+
+double xr_walks_low(const struct xr_walks *walks, size_t i)
+{
+	const struct xr_walk_point *p = &walks->point[i];
+	return low_of(xr_run_arena(walks->bench->run), usable(p) ? &p->quiet : &p->disturbed);
+}
+
+double xr_walks_excess(const struct xr_walks *walks, size_t i, size_t twin)
+{
+	const struct xr_walk_point *p = &walks->point[i], *q = &walks->point[twin];
+	if ((usable(p) && usable(q)))
+		return xr_walks_low(walks, i) - xr_walks_low(walks, twin);
+	struct xr_arena *arena = xr_run_arena(walks->bench->run);
+	return low_of(arena, &p->disturbed) - low_of(arena, &q->disturbed);
+}
+
 bool xr_walks_calm(const struct xr_walks *walks)
 {
-	return walks->best <= quiet_ratio * walks->bench->quiet;
+	for (size_t i = 0; i < walks->n; i++)
+		if (!in_peace(&walks->point[i]))
+			return false;
+	return walks->n > 0;
 }
 
 uint64_t xr_walks_region(const struct xr_run *run, uint64_t wanted)

@@ -1,9 +1,9 @@
 /* A batch of code walks whose samples are pooled over several looks.
  *
  * The core's other hardware thread, when somebody uses it, takes a share of the instruction cache and half of the
- * instruction TLB; such spells last from microseconds to seconds. A walk at rest is what is wanted, so samples are kept
- * short and many, are gathered over several looks apart in time, and a point is what its quickest samples agree on. All
- * points of a batch are read interleaved, so a quiet moment is quiet for all of them.
+ * instruction TLB; such spells last from microseconds to seconds. A walk at rest is what is wanted, so the target waits
+ * for moments in which nobody is there and says which samples are from others; both kinds are kept apart. What is known
+ * only from disturbed samples is in doubt.
  */
 #ifndef XR_MICRO_WALKS_H
 #define XR_MICRO_WALKS_H
@@ -17,16 +17,18 @@ struct xr_walk_bench {
 	uint64_t bytes;      /* of the region */
 	double block;        /* bytes: blocks may lie at multiples of it */
 	double least_ns;     /* of a sample */
-	double quiet;        /* what a sentinel took in the quietest moment so far, cycles; 0: not looked yet */
-	double restless;     /* how much longer the middle one of its samples took than the quick ones, at worst: a share */
-	int patience;        /* looks at the sentinel that are left, all in all */
+	double patience_ns;  /* left for waiting until nobody else uses the core */
+};
+
+struct xr_walk_pool {
+	double *sample;     /* cycles per visit */
+	size_t n, room;
 };
 
 struct xr_walk_point {
 	struct xr_walk_spec walk;
 	size_t blocks;      /* visits of one lap */
-	double *sample;     /* pooled, cycles per visit */
-	size_t n, room;
+	struct xr_walk_pool quiet, disturbed;
 	double code_bytes;  /* see xr_reading */
 };
 
@@ -36,7 +38,6 @@ struct xr_walks {
 	size_t n, room;
 	const char *trouble;  /* the first reading that was none: its reason; NULL: all is well */
 	bool unsupported;     /* … because the target cannot run walks at all */
-	double best;          /* what a sentinel among them took in the quietest look, cycles */
 };
 
 /* 0; -1 as xr_run_time(). */
@@ -53,13 +54,16 @@ size_t xr_walks_add_with_data(struct xr_walks *walks, const uint64_t *address, s
 /* Adds straight-line code of so many bytes; its reading is per statement. */
 size_t xr_walks_add_straight(struct xr_walks *walks, uint64_t bytes);
 
-/* Waits for a quiet moment, but not for ever; then another look at all of them, `samples` each. 0; -1 as xr_run_time().
- * Sets walks->trouble. */
-int xr_walks_look(struct xr_walks *walks, int samples);
+/* Another look at all of them, or only at those that were never seen in peace, `samples` each. `wait`: for moments in which
+ * nobody else uses the core: not (0), or not too long (1). 0; -1 as xr_run_time(). Sets walks->trouble. */
+int xr_walks_look(struct xr_walks *walks, int samples, double wait);
 
-double xr_walks_low(const struct xr_walks *walks, size_t i); /* cycles per visit, at rest */
+double xr_walks_low(const struct xr_walks *walks, size_t i); /* cycles per visit, at rest if it ever was */
 
-/* Was the core at rest in one of the looks, as far as is known now? */
+/* Cycles by which a visit takes longer than in another walk: both at rest, or both disturbed. */
+double xr_walks_excess(const struct xr_walks *walks, size_t i, size_t twin);
+
+/* Are there enough samples of each that nobody disturbed? */
 bool xr_walks_calm(const struct xr_walks *walks);
 
 /* Why walks cannot be laid out on this target, or NULL: for micro-benchmarks' supported(). */

@@ -31,11 +31,12 @@ enum {
 	DEVIATIONS = 2,   /* the paper's T */
 	DOUBLINGS_MAX = 12,
 	BISECTIONS = 6,
-	SAMPLES = 16,
+	SAMPLES = 5,
 	LOOKS = 2,
 };
 static const uint64_t region_bytes = 4 << 20;
 static const double slower = 0.15, neighbourhood = 0.02, most_of_region = 0.99;
+static const double patience = 0.4; /* of what others have: this is not the most important one */
 
 struct body {
 	double bytes, cycles; /* per statement */
@@ -48,6 +49,7 @@ struct straight {
 	double threshold; /* cycles per statement */
 	double statement; /* bytes */
 	const char *trouble;
+	bool calm;
 	bool unsupported;
 };
 
@@ -62,9 +64,10 @@ static int time_bodies(struct straight *s, const double *bytes, size_t n, double
 		for (int k = 0; k < neighbours; k++)
 			xr_walks_add_straight(&walks, (uint64_t)(bytes[i] * (1 - neighbourhood * k / neighbours)));
 	for (int look = 0; look < LOOKS && slow; look++) {
-		if (xr_walks_look(&walks, SAMPLES) != 0)
+		if (xr_walks_look(&walks, SAMPLES, 1) != 0)
 			return -1;
 		s->trouble = walks.trouble;
+		s->calm &= xr_walks_calm(&walks);
 		s->unsupported = walks.unsupported;
 		if (s->trouble)
 			return 0;
@@ -156,7 +159,7 @@ static void put(struct xr_run *run, struct straight *s, double fits, double slow
 		y[i] = s->body[i].cycles;
 	}
 	xr_series_put(d, "code.straight", "bytes", "bytes", x, "time per statement", "cycles", y, s->n);
-	double sure = s->bench.restless < 0.1 ? 0.9 : 0.7;
+	double sure = s->calm ? 0.9 : 0.7;
 	struct xr_fact *bytes = xr_fact_count(d, "code.unroll_limit", llround(fits), "bytes", sure, method);
 	struct xr_fact *ops = xr_fact_count(d, "code.unroll_limit_ops", llround(fits / s->statement), "", sure, method);
 	xr_fact_add_series(bytes, "code.straight");
@@ -173,8 +176,11 @@ static int run(struct xr_run *run)
 	struct straight *s = xr_arena_alloc(xr_run_arena(run), sizeof *s);
 	double fits = 0, slow = 0;
 
-	if (xr_walk_bench_init(&s->bench, run, REGION, xr_walks_region(run, region_bytes)) != 0 ||
-	    find_threshold(s) != 0)
+	s->calm = true;
+	if (xr_walk_bench_init(&s->bench, run, REGION, xr_walks_region(run, region_bytes)) != 0)
+		return -1;
+	s->bench.patience_ns *= patience;
+	if (find_threshold(s) != 0)
 		return -1;
 	if (!s->trouble && (enclose(s, &fits, &slow) != 0 || bisect(s, &fits, &slow) != 0))
 		return -1;

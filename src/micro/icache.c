@@ -29,7 +29,7 @@ enum {
 	LONGEST = 128, /* line thought of when a twin is laid out */
 	THIN = 4,      /* a twin of a row lies in one line of so many */
 	LOOKS = 6,
-	SAMPLES = 32,
+	SAMPLES = 8,
 	DELTAS_MAX = 8,
 	LONGEST_KNOWN = 256, /* line, of any machine heard of */
 };
@@ -125,10 +125,10 @@ static int find_line(const struct xr_sets *probe, const struct xr_sets_found *fo
 	for (uint64_t d = least; d <= widest && walks.n < DELTAS_MAX; d *= 2)
 		add_delta(&walks, found, d, widest);
 	for (int i = 0; walks.n && i < LOOKS; i++) {
-		if (xr_walks_look(&walks, SAMPLES) != 0)
+		if (xr_walks_look(&walks, SAMPLES, 1) != 0)
 			return -1;
 		*clear = read_line(&walks, found, least, line);
-		if (*clear && i > 0)
+		if (*clear && (i > 0 || xr_walks_calm(&walks)))
 			break;
 	}
 	return 0;

@@ -21,7 +21,7 @@ enum {
 	CLOSEST = 32, /* blocks: those with landing pads are that long */
 	THIN = 8,
 	LOOKS = 6,
-	SAMPLES = 16,
+	SAMPLES = 8,
 	PAGE = 4096, /* only for laying out */
 };
 static const double code_share = 0.65, data_share = 0.85;
@@ -126,7 +126,7 @@ static int ask(struct xr_walk_bench *bench, const struct known *known)
 	int n = 0;
 	add_quartet(&q, bench, code_share * known->bytes, data_share * known->bytes, known->spacing);
 	do {
-		if (xr_walks_look(&q.walks, SAMPLES) != 0)
+		if (xr_walks_look(&q.walks, SAMPLES, 1) != 0)
 			return -1;
 		if (q.walks.trouble) {
 			put_none(bench->run, q.walks.unsupported ? XR_UNSUPPORTED : XR_FAILED, q.walks.trouble);

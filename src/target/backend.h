@@ -16,7 +16,8 @@ struct xr_raw {
 	double long_ns, long_ops;
 	double short_ns, short_ops;
 	double ref_ns;   /* one operation of the reference chain (dependent integer adds), read beside this sample */
-	bool hit;        /* preempted or interrupted, known from the OS: dropped when enough others remain */
+	bool hit;        /* disturbed, known from the OS or by looking: dropped when enough others remain */
+	int how_much;    /* … if that can be told: more is worse */
 };
 
 struct xr_raw_list {

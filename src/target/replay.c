@@ -52,6 +52,7 @@ static void reading_from_json(struct xr_target *target, const json_t *json, stru
 	out->nonlinear = real(json, "nonlinear");
 	out->cycle_ns = real(json, "cycle_ns");
 	out->dropped = (int)json_integer_value(json_object_get(json, "dropped"));
+	out->n_disturbed = (int)json_integer_value(json_object_get(json, "n_disturbed"));
 	out->bimodal = json_is_true(json_object_get(json, "bimodal"));
 	out->disturbed = json_is_true(json_object_get(json, "disturbed"));
 	out->look.looked = json_is_true(json_object_get(json, "looked"));

@@ -78,17 +78,28 @@ static bool is_plain_observation(const struct xr_spec *spec)
 	return spec->kind == XR_CLOCK || (spec->kind == XR_TEAM && spec->team.kind == XR_SLICES);
 }
 
-/* Keeps the samples the OS did not disturb, unless that leaves too few to decide from. */
-static size_t keep_clean(const struct xr_raw_list *list, struct xr_raw *kept)
+/* Keeps the samples that nobody disturbed; if these are too few to decide from, the others after them, the
+ * worst ones last. */
+static size_t keep_clean(const struct xr_raw_list *list, struct xr_raw *kept, int *disturbed)
 {
 	size_t n = 0;
+	*disturbed = 0;
 	for (size_t i = 0; i < list->n; i++)
 		if (!list->raw[i].hit)
 			kept[n++] = list->raw[i];
 	if (n >= 5 || n * 2 >= list->n)
 		return n;
-	memcpy(kept, list->raw, list->n * sizeof *kept);
-	return list->n;
+	*disturbed = (int)(list->n - n);
+	for (size_t i = 0, clean = n; i < list->n; i++) {
+		size_t at = n;
+		if (!list->raw[i].hit)
+			continue;
+		for (; at > clean && kept[at - 1].how_much > list->raw[i].how_much; at--)
+			kept[at] = kept[at - 1];
+		kept[at] = list->raw[i];
+		n++;
+	}
+	return n;
 }
 
 static void summarise_observations(struct xr_target *target, const struct xr_raw *raw, size_t n, struct xr_reading *out)
@@ -126,10 +137,8 @@ static void summarise(struct xr_target *target, const struct xr_raw_list *list, 
 {
 	struct xr_raw *raw = xr_calloc(list->n, sizeof *raw);
 	double *work = xr_calloc(list->n * 3, sizeof *work);
-	size_t n = keep_clean(list, raw), hits = 0;
-	for (size_t i = 0; i < n; i++)
-		hits += raw[i].hit;
-	out->disturbed = hits > n / 2;
+	size_t n = keep_clean(list, raw, &out->n_disturbed);
+	out->disturbed = (size_t)out->n_disturbed > n / 2;
 	out->samples = (int)n;
 	out->dropped = (int)(list->n - n);
 	if (is_plain_observation(spec)) {

@@ -119,7 +119,7 @@ static void tell(struct xr_host *h, struct xr_strbuf *text)
 			xr_strbuf_printf(text, "spec %zu %s\n", h->n_order, h->lines[i]);
 			h->order[h->n_order++] = i;
 		}
-	xr_strbuf_printf(text, "ready %.17g\n", h->batch_sample_ns);
+	xr_strbuf_printf(text, "ready %.17g %.17g\n", h->batch_sample_ns, h->quiet_ns);
 }
 
 static void take_bad(struct xr_host *h, const char *line, struct xr_reading *out)
@@ -144,7 +144,8 @@ static void take_sample(struct xr_host *h, const char *line, struct xr_raw_list 
 	           &raw.short_ops, &raw.ref_ns, &hit) != 7 ||
 	    index >= h->n_order)
 		return;
-	raw.hit = hit;
+	raw.hit = hit != 0;
+	raw.how_much = hit;
 	xr_raw_add(&lists[h->order[index]], raw);
 }
 
@@ -162,10 +163,11 @@ static enum ending listen(struct xr_host *h, struct xr_proc *proc, double silenc
 			return got ? SILENT : DIED;
 		size_t index;
 		double code_bytes;
-		double left_ns;
-		if (sscanf(line, "done %lf", &left_ns) == 1) {
+		double left_ns, quiet_ns;
+		if (sscanf(line, "done %lf %lf", &left_ns, &quiet_ns) == 2) {
 			h->patience_ns -= h->given_ns - left_ns;
 			h->given_ns = left_ns;
+			h->quiet_ns = quiet_ns;
 			return DONE;
 		}
 		if (sscanf(line, "try %zu", &index) == 1) {
@@ -324,6 +326,7 @@ static int host_prepare(struct xr_target *target, const struct xr_effort *effort
 	h->lines = xr_calloc(n, sizeof *h->lines);
 	h->out_of_play = xr_calloc(n, sizeof *h->out_of_play);
 	h->order = xr_calloc(n, sizeof *h->order);
+	h->quiet_ns = h->quiet_all_ns = effort->quiet_ns;
 	h->batch_sample_ns = effort->sample_ns > 0 ? effort->sample_ns : natural_sample_ns(h);
 	h->program = NULL;
 	h->n_works = 0;
@@ -366,7 +369,10 @@ static int host_rounds(struct xr_target *target, const size_t *idx, size_t k, in
 		}
 		return 0;
 	}
-	if (!ask_rounds(h, idx, k, rounds, lists, out, &how))
+	int status = ask_rounds(h, idx, k, rounds, lists, out, &how);
+	for (size_t j = 0; j < k; j++)
+		out[idx[j]].waited_ns = h->quiet_all_ns - h->quiet_ns;
+	if (!status)
 		return 0;
 	h->key = 0;
 	for (size_t j = 0; j < k; j++) {

@@ -21,6 +21,7 @@ struct xr_host {
 	double core_alone;  /* the same: what the core does while nobody else uses it */
 	double patience_ns; /* left for waiting until that is so, of which this batch was given… */
 	double given_ns;    /* … so much */
+	double quiet_ns, quiet_all_ns; /* the same for code walks: of what the batch allows, left */
 
 	/* the batch; streams stay ready after it, for they are often asked again */
 	const struct xr_spec *specs;
