@@ -95,8 +95,10 @@ static int note_look(double took)
 	if (++quiet.looks % BETWEEN == 0)
 		find_quick();
 	int quick = took <= quiet.quick;
-	quiet.quicks += quick;
-	quiet.stayed += quick && quiet.was_quick;
+	if (quick)
+		quiet.quicks++;
+	if (quick && quiet.was_quick)
+		quiet.stayed++;
 	quiet.was_quick = quick;
 	if (quick && (double)quiet.stayed > stays * (double)quiet.quicks)
 		return 0;
