@@ -448,6 +448,8 @@ static double confidence_of(const struct xr_sets_found *found, const struct xr_o
 /* What is kept from one attempt to the next. */
 struct hunt {
 	struct rows rows;
+	struct pairs pages, confirming; /* of the short cut */
+	double confirmed;               /* bytes */
 	struct strides strides[STRIDES_MAX];
 	struct curves curves;
 	bool again; /* the last attempt failed in peace: look at everything once more */
@@ -455,26 +457,22 @@ struct hunt {
 	bool calm;  /* all that the present attempt rests on was looked at while the core was at rest */
 };
 
-/* Questions 2 and 3, given the first row that misses. */
-static int find_from(const struct xr_sets *probe, struct hunt *hunt, long at, struct xr_sets_found *found)
+/* Questions 2 and 3, given found->rough; `much`: an excess that means misses; hunt->calm: what that rests on was seen in
+ * peace. */
+static int find_rest(const struct xr_sets *probe, struct hunt *hunt, double much, struct xr_sets_found *found)
 {
-	const struct rows *rows = &hunt->rows;
 	struct xr_overflow_fit fit[2];
 	found->outcome = XR_SETS_ROUGH;
 	found->confidence = 0;
-	found->rough = sqrt((at > 0 ? rows->bytes[at - 1] : rows->bytes[0] / 1.2) * rows->bytes[at]);
-	found->base = rows->base[at];
-	double much = fmin(overflown * rows->excess[at + AHEAD], 0.8 * rows->excess[at]);
-	much = fmin(much, 1.5 * sure_step * rows->base[at]);
 	if (find_way(probe, hunt->strides, found->rough, much, hunt->again, &found->way) != 0)
 		return -1;
 	if (!found->way)
 		return 0;
-	bool calm = xr_walks_calm(&find_strides(probe, hunt->strides, found->rough)->pairs.walks);
+	bool calm = hunt->calm && xr_walks_calm(&find_strides(probe, hunt->strides, found->rough)->pairs.walks);
 	if (find_ways(probe, &hunt->curves, found->rough, found->way, hunt->again || hunt->unfit, fit, &calm) != 0)
 		return -1;
 	hunt->unfit = fit[0].ways != fit[1].ways || fmax(fit[0].misfit, fit[1].misfit) > good_misfit;
-	hunt->calm = calm && rows->calm;
+	hunt->calm = calm;
 	found->ways = fit[0].ways;
 	found->penalty = fit[0].penalty;
 	found->confidence = confidence_of(found, fit, hunt->calm);
@@ -483,6 +481,98 @@ static int find_from(const struct xr_sets *probe, struct hunt *hunt, long at, st
 	found->outcome = XR_SETS_FOUND;
 	return find_odd_factor(probe, found);
 }
+
+/* … given the first row that misses. */
+static int find_from(const struct xr_sets *probe, struct hunt *hunt, long at, struct xr_sets_found *found)
+{
+	const struct rows *rows = &hunt->rows;
+	found->rough = sqrt((at > 0 ? rows->bytes[at - 1] : rows->bytes[0] / 1.2) * rows->bytes[at]);
+	found->base = rows->base[at];
+	hunt->calm = rows->calm;
+	double much = fmin(overflown * rows->excess[at + AHEAD], 0.8 * rows->excess[at]);
+	return find_rest(probe, hunt, fmin(much, 1.5 * sure_step * rows->base[at]), found);
+}
+
+/* ---- a short cut ------------------------------------------------------------------------------------------------ */
+
+/* Most caches have ways of a page or of some: then units a page apart fill one after the other way of few sets, and tell
+ * how much fits with far shorter walks than rows. Where that leads to no clear answer, rows do. */
+static void make_pages(const struct xr_sets *probe, struct pairs *pages)
+{
+	static const unsigned count[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 17, 20, 24};
+	init_pairs(probe, pages);
+	for (size_t i = 0; i < sizeof count / sizeof *count; i++)
+		if (count[i] * probe->shortcut <= probe->bench->bytes)
+			add_pair(probe, pages, probe->shortcut, count[i], count[i] < 8 ? 8 : 64 / count[i]);
+}
+
+static int take_shortcut(const struct xr_sets *probe, struct hunt *hunt, struct xr_sets_found *found)
+{
+	struct pairs *p = &hunt->pages;
+	double noise = 0, most = 0, x[PAIRS_MAX];
+	size_t at = 0;
+
+	memset(found, 0, sizeof *found);
+	found->outcome = XR_SETS_NO_STEP;
+	if (p->n == 0)
+		make_pages(probe, p);
+	if (look(p, hunt->again ? AGAIN : PATIENTLY) != 0 || p->walks.trouble)
+		return p->walks.trouble ? 0 : -1;
+	for (size_t i = 0; i < p->n; i++) {
+		x[i] = (double)(p->count[i] * probe->shortcut);
+		most = fmax(most, p->excess[i]);
+	}
+	for (; at + 2 < p->n; at++) {
+		const double *e = &p->excess[at], base = xr_walks_low(&p->walks, 2 * at + 1);
+		if (e[0] > fmax(least_step * base, 6 * noise) && e[1] > e[0] && e[2] > e[0])
+			break;
+		noise = (noise * (double)at + fabs(e[0])) / (double)(at + 1);
+	}
+	if (at == 0 || at + 2 == p->n)
+		return 0;
+	xr_series_put(xr_run_description(probe->bench->run), probe->series, "bytes", "bytes", x, "excess", "cycles",
+	              p->excess, p->n);
+	found->rough = sqrt(x[at - 1] * x[at]);
+	found->base = xr_walks_low(&p->walks, 2 * at + 1);
+	hunt->calm = xr_walks_calm(&p->walks);
+	double much = fmin(overflown * most, 0.8 * p->excess[at]);
+	return find_rest(probe, hunt, fmin(much, 1.5 * sure_step * found->base), found);
+}
+
+/* Rows shorter than what the short cut found must fit, longer ones must not. Ways larger than a page may be chosen by
+ * physical addresses: there a few pages are a matter of luck. */
+static int confirm(const struct xr_sets *probe, struct hunt *hunt, struct xr_sets_found *found)
+{
+	static const double share[] = {0.25, 0.5, 0.75, 1.35, 1.7};
+	enum { ROWS = sizeof share / sizeof *share, FIT = 3 };
+	const double bytes = (double)(found->ways * found->way);
+	struct pairs *p = &hunt->confirming;
+	if (found->way > probe->page) {
+		found->confidence = 0;
+		return 0;
+	}
+	if (p->n == 0 || hunt->confirmed < bytes || hunt->confirmed > bytes) {
+		init_pairs(probe, p);
+		hunt->confirmed = bytes;
+		for (size_t i = 0; i < ROWS && 1.7 * bytes <= (double)probe->bench->bytes; i++)
+			add_pair(probe, p, probe->unit, (unsigned)(share[i] * bytes / (double)probe->unit), 1);
+	}
+	if (p->n < ROWS || look(p, hunt->again ? AGAIN : PATIENTLY) != 0) {
+		found->confidence = 0;
+		return p->n < ROWS ? 0 : -1;
+	}
+	bool right = true;
+	for (size_t i = 0; i < ROWS; i++)
+		right &= i < FIT ? p->excess[i] < 0.15 * found->penalty : p->excess[i] > 0.25 * found->penalty;
+	hunt->calm &= xr_walks_calm(&p->walks);
+	if (!right)
+		found->confidence = 0;
+	else if (!hunt->calm)
+		found->confidence = fmin(found->confidence, 0.6);
+	return 0;
+}
+
+/* ---- all attempts ---------------------------------------------------------------------------------------------- */
 
 /* What the rows from rows->skip on lead to; *bold is the first of them that misses, -1: none. */
 static int try_rows(const struct xr_sets *probe, struct hunt *hunt, struct xr_sets_found *found, long *bold)
@@ -523,6 +613,12 @@ static int attempt(const struct xr_sets *probe, struct hunt *hunt, struct xr_set
 	struct xr_sets_found further;
 	long bold;
 
+	if (probe->shortcut && take_shortcut(probe, hunt, found) != 0)
+		return -1;
+	if (probe->shortcut && found->confidence > 0.5 && confirm(probe, hunt, found) != 0)
+		return -1;
+	if (probe->shortcut && found->confidence > 0.5)
+		return 0;
 	rows->skip = 0;
 	if (try_rows(probe, hunt, found, &bold) != 0)
 		return -1;

@@ -27,6 +27,7 @@ struct xr_sets {
 	uint64_t room;           /* bytes within which place() finds sets for twins */
 	uint64_t page;           /* for laying out */
 	unsigned first;          /* units in the shortest row */
+	uint64_t shortcut;       /* bytes that a way may well have; 0: no guess */
 	uint64_t most;           /* no structure is looked for beyond this many bytes */
 	unsigned blocks;         /* about as many blocks are visited when several sets are asked at once */
 	xr_sets_place *place;

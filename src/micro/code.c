@@ -35,7 +35,7 @@ enum {
 	LOOKS = 2,
 };
 static const uint64_t region_bytes = 4 << 20;
-static const double slower = 0.15, neighbourhood = 0.02, most_of_region = 0.99;
+static const double clearly = 1.3, slower = 0.15, neighbourhood = 0.02, most_of_region = 0.99;
 static const double patience = 0.4; /* of what others have: this is not the most important one */
 
 struct body {
@@ -44,12 +44,13 @@ struct body {
 
 struct straight {
 	struct xr_walk_bench bench;
-	struct body body[DOUBLINGS_MAX + BISECTIONS + SHORT_BODIES];
+	struct body body[DOUBLINGS_MAX + BISECTIONS + SHORT_BODIES + 4];
 	size_t n;
 	double threshold; /* cycles per statement */
 	double statement; /* bytes */
 	const char *trouble;
-	bool calm;
+	bool calm;  /* nobody disturbed */
+	bool clear; /* asked again, the limit is the same, and the step is no small one */
 	bool unsupported;
 };
 
@@ -138,6 +139,20 @@ static int bisect(struct straight *s, double *fits, double *slow)
 	return 0;
 }
 
+/* Once more on both sides of the limit: shorter bodies run at full speed, longer ones clearly do not. Small steps have other
+ * reasons, as when decoded code no longer fits its store. */
+static int confirm(struct straight *s, double fits, double slow)
+{
+	const double most = most_of_region * (double)s->bench.bytes;
+	const double bytes[] = {fits / 2, 0.97 * fits, fmin(1.5 * slow, most), fmin(2.5 * slow, most)};
+	double cycles[4];
+	if (time_bodies(s, bytes, slow > 0 ? 4 : 2, cycles, NEIGHBOURS) != 0)
+		return -1;
+	s->clear = !s->trouble && fmax(cycles[0], cycles[1]) < s->threshold &&
+	           (slow <= 0 || fmin(cycles[2], cycles[3]) > clearly * fmax(cycles[0], cycles[1]));
+	return 0;
+}
+
 static int by_bytes(const void *a, const void *b)
 {
 	double x = ((const struct body *)a)->bytes, y = ((const struct body *)b)->bytes;
@@ -159,7 +174,7 @@ static void put(struct xr_run *run, struct straight *s, double fits, double slow
 		y[i] = s->body[i].cycles;
 	}
 	xr_series_put(d, "code.straight", "bytes", "bytes", x, "time per statement", "cycles", y, s->n);
-	double sure = s->calm ? 0.9 : 0.7;
+	double sure = s->clear && s->calm ? 0.9 : 0.7;
 	struct xr_fact *bytes = xr_fact_count(d, "code.unroll_limit", llround(fits), "bytes", sure, method);
 	struct xr_fact *ops = xr_fact_count(d, "code.unroll_limit_ops", llround(fits / s->statement), "", sure, method);
 	xr_fact_add_series(bytes, "code.straight");
@@ -183,6 +198,8 @@ static int run(struct xr_run *run)
 	if (find_threshold(s) != 0)
 		return -1;
 	if (!s->trouble && (enclose(s, &fits, &slow) != 0 || bisect(s, &fits, &slow) != 0))
+		return -1;
+	if (!s->trouble && confirm(s, fits, slow) != 0)
 		return -1;
 	if (s->trouble) {
 		for (const char *const *id = finds; *id; id++)

@@ -247,6 +247,7 @@ static int run(struct xr_run *run)
 		.unit = SPACING,
 		.room = 4096,
 		.page = 4096,
+		.shortcut = 4096,
 		.first = 32,
 		.most = most_bytes,
 		.blocks = 128,
