@@ -70,6 +70,7 @@ static int ask_colours(const struct xr_laps *laps, const struct xr_first *first,
 	double size = step ? 3 * (double)(first->ways * laps->item / laps->page) : 4, before = 0;
 	size_t begin = g->n_points, ways = g->said[g->n_said - 1].ways;
 	bool flat = false;
+	int level_steps = 0;
 
 	for (; size < (double)pages && g->n_points < XR_POINTS; size *= 1.5) {
 		struct xr_lap lap = {.item = order, .n = (size_t)size, .step = step};
@@ -85,7 +86,9 @@ static int ask_colours(const struct xr_laps *laps, const struct xr_first *first,
 				return -1;
 			share = fmin(share, fmax(0, lap.misses / (double)lap.n));
 		}
-		flat = share > 0.1 && share < 1.45 * before;
+		/* Chance alone may keep one step from rising, hardly two. */
+		level_steps = share > 0.1 && share < 1.45 * before ? level_steps + 1 : 0;
+		flat = level_steps >= 2;
 		before = share;
 		g->pages[g->n_points] = (double)lap.n;
 		g->share[g->n_points++] = share;

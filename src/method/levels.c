@@ -28,6 +28,7 @@ static const double coarse = 1.5, fine = 1.2;
 static const double differs = 1.25, closest = 1.2; /* steps to look between: in cycles, in pages */
 static const double reach = 1.3;                   /* in pages, a level reaches at least so far */
 static const double gap_least = 1.5;               /* sizes of walks that differ lie no further apart */
+static const double beyond = 2.5;                  /* times the latency of a level: not that level any more */
 static const double steep = 1.2;                   /* they differ by this factor */
 static const double grows = 1.25;                  /* as long as a walk of twice the size does, there is more to come */
 static const double flat_least = 0.03, flat_most = 0.11; /* steps of one level differ by at most this */
@@ -294,7 +295,8 @@ static int walk_again(const struct xr_walk *walk, struct xr_staircase *s)
 	return 0;
 }
 
-int xr_staircase_far(const struct xr_walk *walk, uint64_t from, uint64_t to, uint64_t most, struct xr_staircase *stairs)
+int xr_staircase_far(const struct xr_walk *walk, uint64_t from, uint64_t to, uint64_t most, double known,
+                     struct xr_staircase *stairs)
 {
 	double page = (double)(walk->page ? walk->page : PAGES_NONE), bytes;
 	bool added = true;
@@ -306,7 +308,11 @@ int xr_staircase_far(const struct xr_walk *walk, uint64_t from, uint64_t to, uin
 			return -1;
 	if (add_walk(walk, (double)to / 2, stairs, &added) != 0 || add_walk(walk, (double)to, stairs, &added) != 0)
 		return -1;
+	/* Far beyond the levels known it is memory that is walked over; page tables that leave the caches make that slower and
+	 * slower, too. */
 	for (bytes = 2 * (double)to; added && bytes <= (double)most; bytes *= 2) {
+		if (stairs->n > 1 && stairs->cycles[stairs->n - 2] > beyond * known)
+			break;
 		if (still_grows(stairs) && walk_again(walk, stairs) != 0)
 			return -1;
 		if (!still_grows(stairs))
@@ -488,18 +494,24 @@ static struct xr_level level_of(const struct step *step, size_t n)
 {
 	struct xr_level level = {0};
 	bool far = is_far(step, n);
+	double least = INFINITY, most = 0;
 	int half = 0, all = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		level.seen += step[i].weight;
 		level.witnesses += step[i].far == far && !has_seen(step, i, step[i].from);
-		all += step[i].far == far ? step[i].weight : 0;
+		if (step[i].far != far)
+			continue;
+		all += step[i].weight;
+		least = fmin(least, step[i].cycles);
+		most = fmax(most, step[i].cycles);
 	}
 	for (size_t i = 0; i < n && half * 2 < all; i++)
 		if (step[i].far == far) {
 			half += step[i].weight;
 			level.latency = step[i].cycles;
 		}
+	level.spread = (most - least) / level.latency;
 	return level;
 }
 

@@ -28,6 +28,7 @@ struct xr_level {
 	double items;     /* others that push a page out of this level: median of the staircases; 0: not seen */
 	int seen;         /* steps on it, over all staircases */
 	int witnesses;    /* staircases that have been on it */
+	double spread;    /* how far they are apart, as a share of the latency */
 };
 
 /* Are all lines of x there when the staircase is at this level? Where only some of them have left the nearer level, the mean
@@ -43,8 +44,10 @@ int xr_staircase_climb(const struct xr_evict *evict, uint32_t x, const uint32_t 
 int xr_staircase_near(const struct xr_evict *evict, double hit, struct xr_staircase *stairs);
 
 /* Not one page, but all of them: random walks over all lines of `from` to `to` bytes, the cost of translation taken off.
- * Rounds the steps, but sees levels that no set of pages fills. Goes on beyond `to`, up to `most`, until it is flat. */
-int xr_staircase_far(const struct xr_walk *walk, uint64_t from, uint64_t to, uint64_t most, struct xr_staircase *stairs);
+ * Rounds the steps, but sees levels that no set of pages fills. Goes on beyond `to`, up to `most`, until it is flat or
+ * far beyond the farthest latency known. */
+int xr_staircase_far(const struct xr_walk *walk, uint64_t from, uint64_t to, uint64_t most, double known,
+                     struct xr_staircase *stairs);
 
 /* Pure: the levels that the staircases agree on, nearest first, the last one being memory. hit: latency of the first
  * level. *dropped: how many others too few of them have seen. */

@@ -195,7 +195,7 @@ static int find_levels(struct outer *o)
 
 	stairs.order[NEAR] = o->order;
 	if (climb(o, &stairs) != 0 || xr_staircase_near(&o->evict, o->hit, near) != 0 ||
-	    xr_staircase_far(&all, o->room / 256, o->room, o->most, far) != 0)
+	    xr_staircase_far(&all, o->room / 256, o->room, o->most, first->cycles[first->n - 1], far) != 0)
 		return -1;
 	do {
 		if (climb(o, &stairs) != 0)
@@ -219,7 +219,7 @@ static int refine_latency(struct outer *o)
 {
 	enum { WALKS = 9, TWIN_SHARE = 4 /* of the first level, at most, is taken by a twin */, level = 1 };
 	struct xr_arena *arena = xr_run_arena(o->run);
-	double fill = (double)o->strangers, room = o->level[level].items, value[WALKS];
+	double fill = (double)o->strangers, room = o->level[level].items, value[WALKS], low;
 	size_t n = (size_t)(room > 4 * fill ? sqrt(fill * room) : 2 * fill);
 	struct xr_spec spec[2 * WALKS];
 	struct xr_reading reading[2 * WALKS];
@@ -242,9 +242,11 @@ static int refine_latency(struct outer *o)
 		return -1;
 	for (size_t i = 0; i < WALKS; i++)
 		value[i] = reading[2 * i].cycles - reading[2 * i + 1].cycles + o->hit;
-	value[0] = xr_lower(value, WALKS); /* a set of pages may by chance overflow this level, too */
-	if (fabs(value[0] / o->level[level].latency - 1) < 0.3)
-		o->level[level].latency = value[0];
+	low = xr_lower(value, WALKS); /* a set of pages may by chance overflow this level, too */
+	if (fabs(low / o->level[level].latency - 1) < 0.3) {
+		o->level[level].latency = low;
+		o->level[level].spread = (xr_median(value, WALKS) - low) / low;
+	}
 	return 0;
 }
 
@@ -267,7 +269,7 @@ static double sure_of_levels(const struct outer *o)
 static void put_levels(struct outer *o)
 {
 	struct xr_description *d = xr_run_description(o->run);
-	double sure = sure_of_levels(o), spread = o->noise / o->hit;
+	double sure = sure_of_levels(o);
 	struct xr_fact *fact =
 		xr_fact_count(d, "cache.levels", (long long)(o->n_levels - 1), "", sure, "staircases of pages");
 
@@ -277,7 +279,7 @@ static void put_levels(struct outer *o)
 		double latency = xr_snap_integer(o->level[l].latency, fmax(0.15, 0.02 * o->level[l].latency));
 
 		fact = xr_fact_number(d, level_id(o, l, "latency"), latency, "cycles",
-		                      fmin(sure, fmax(0.85, 0.97 - spread)), "staircases of pages");
+		                      fmin(sure, fmax(0.3, 0.97 - o->level[l].spread)), "staircases of pages");
 		xr_fact_add_series(fact, "cache.staircase");
 	}
 }

@@ -47,11 +47,20 @@ struct latency {
 	double cached; /* share of the last walk that caches might hold */
 };
 
+/* Is it known what translation costs, or that it costs nothing? */
+static bool is_translation_known(struct xr_run *run)
+{
+	const struct xr_fact *fact = xr_description_fact(xr_run_description(run), "tlb.d1.penalty");
+
+	return !xr_run_info(run)->page_bytes || (fact && (fact->status == XR_OK || fact->status == XR_UNSUPPORTED));
+}
+
 /* Not surer than the walks agree: with themselves, and with what was added to them. */
 static void put(struct xr_run *run, const struct latency *l)
 {
 	struct xr_description *d = xr_run_description(run);
-	double sure = fmin(0.97, fmax(0.3, 0.97 - 2 * l->spread - 2 * l->grown / l->cycles)), cycles = l->cycles;
+	double most = is_translation_known(run) ? 0.97 : 0.5, cycles = l->cycles;
+	double sure = fmax(0.3, most - 2 * l->spread - 2 * l->grown / l->cycles);
 	struct xr_fact *fact[2];
 
 	fact[0] = xr_fact_number(d, "memory.latency", xr_snap_integer(cycles, 0.1), "cycles", sure, "random walk");
