@@ -562,8 +562,12 @@ static int confirm(const struct xr_sets *probe, struct hunt *hunt, struct xr_set
 		return p->n < ROWS ? 0 : -1;
 	}
 	bool right = true;
-	for (size_t i = 0; i < ROWS; i++)
-		right &= i < FIT ? p->excess[i] < 0.15 * found->penalty : p->excess[i] > 0.25 * found->penalty;
+	for (size_t i = 0; i < ROWS;
+	     i++) { /* what fits misses nothing, not even what a nearer and cheaper level lacks */
+		const double base = xr_walks_low(&p->walks, 2 * i + 1);
+		right &= i < FIT ? p->excess[i] < fmin(0.15 * found->penalty, sure_step * base)
+		                 : p->excess[i] > 0.25 * found->penalty;
+	}
 	hunt->calm &= xr_walks_calm(&p->walks);
 	if (!right)
 		found->confidence = 0;
