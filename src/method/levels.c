@@ -37,9 +37,10 @@ static const double apart = 1.14;    /* levels differ by at least this factor */
 static const double apart_far = 1.5; /* those that only a walk has seen */
 static const double alone = 1.5;     /* one that a single staircase has seen, long enough */
 static const double same_as_hit = 1.2;
-static const double looking_most = 4;   /* times the first latency, per line; more, and it was something else */
-static const double single_most = 20;   /* cycles that a look at a single access may be wrong by */
-static const double fine_ns = 2;        /* resolution of a clock that can time a single access */
+static const double looking_most = 4; /* times the first latency, per line; more, and it was something else */
+static const double single_most = 20; /* cycles that a look at a single access may be wrong by */
+static const double fine_ns = 2;      /* resolution of a clock that can time a single access */
+static const double same_quiet = 1.4; /* pages of one level differ by no more on a quiet machine: ways through a mesh */
 static const double same_at_most = 1.6; /* what two staircases find of one level differs by no more */
 static const double noise_most = 0.15;  /* of the first latency: more would make one of two levels */
 static const double restless = 0.05;    /* of the first latency: on a quiet machine it varies by less */
@@ -552,8 +553,8 @@ size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, s
 		bool alone_here;
 
 		end = next_group(step, i, n_steps, noise);
-		while (range > restless * hit && end < n_steps &&
-		       step[end].cycles < same_at_most * step[end - 1].cycles) {
+		while (end < n_steps &&
+		       step[end].cycles < (range > restless * hit ? same_at_most : same_quiet) * step[end - 1].cycles) {
 			size_t more = next_group(step, end, n_steps, noise);
 
 			if (is_far(step + i, end - i) || is_far(step + end, more - end) ||
