@@ -97,33 +97,14 @@ static bool unfinished(const char *group)
 	return false;
 }
 
-/* Sorting pages into classes takes a third of a second a machine: only some machines are asked for their outer levels. */
-enum { OUTER_EVERY = 5 };
-
-static struct xr_description *measure(const struct xr_machine *machine, uint64_t seed, struct xr_error *err)
-{
-	const char *only = getenv("XR_ONLY"), *select[64];
-	struct xr_listing listing;
-	size_t n = 0;
-	for (size_t i = 0; xr_listing_at(i, &listing) && n < 64; i++)
-		if (seed % OUTER_EVERY == 0 ||
-		    (strcmp(listing.id, "cache_outer") != 0 && strcmp(listing.id, "memory") != 0 &&
-		     strcmp(listing.id, "sharing_outer") != 0))
-			select[n++] = listing.id;
-	if (only) {
-		select[0] = only;
-		n = 1;
-	}
-	return measure_machine(machine, select, n, seed, err);
-}
-
 /* In a child, so that a crash costs one machine: one line a fact. */
 static void try_machine(uint64_t seed, enum xr_noise noise, FILE *out)
 {
 	struct xr_machine machine;
 	struct xr_error err = {0};
 	xr_machine_random(&machine, seed, XR_MIXED, noise);
-	struct xr_description *d = measure(&machine, seed, &err);
+	const char *only = getenv("XR_ONLY");
+	struct xr_description *d = measure_machine(&machine, &only, only != NULL, seed, &err);
 	if (!d) {
 		fprintf(out, "broken %" PRIu64 " %s\n", seed, err.text);
 		return;

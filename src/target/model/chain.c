@@ -20,7 +20,7 @@ enum {
 	SCRIPT_REPS = 64,
 	SCRIPT_PHASE_MAX = 400000,
 	IRQ_LINES = 64,
-	IRQ_LOOK = 512, /* visits by which the cost of coming home after an interrupt is estimated */
+	IRQ_LOOK = 512, /* visits: what an interrupt costs shorter laps is simulated, longer ones reckoned */
 };
 
 struct chain {
@@ -59,8 +59,15 @@ static void settle(const struct xr_machine *m, struct xr_mem *mem, struct xr_tri
 	job->one.cold_cycles = m->memory_latency * (double)lap;
 	if (!(m->interrupts_hz > 0))
 		return;
+	if (lap >
+	    IRQ_LOOK) { /* of the lines that leave the first level, those that are used from there have to come back */
+		double share = 1 - tally.miss[0] / tally.n;
+		double way = xr_mem_latency(mem, XR_USE_READ, 1) - xr_mem_latency(mem, XR_USE_READ, 0);
+		job->one.refill_cycles = IRQ_LINES * share * fmax(0, way);
+		return;
+	}
 	xr_mem_interrupt(mem, 0, IRQ_LINES);
-	xr_trip_run(trip, mem, m, 0, lap < IRQ_LOOK ? lap : IRQ_LOOK, &after);
+	xr_trip_run(trip, mem, m, 0, lap, &after);
 	job->one.refill_cycles = fmax(0, xr_trip_cycles(trip, m, mem, &after) - job->one.cycles) * (double)lap;
 }
 
@@ -138,18 +145,21 @@ static void simulate_script(struct xr_model *model, struct xr_job *job, struct x
 		c->accesses += spec->phase[i].timed ? (double)trip[i].n * spec->phase[i].passes : 0;
 	}
 	bool random = xr_machine_replaces_randomly(&model->machine);
-	size_t most = (size_t)fmax(random ? 5 : 3, fmin(SCRIPT_REPS, ceil(SCRIPT_STEPS / fmax(steps, 1))));
+	size_t most =
+		(size_t)fmax(random && steps < 3000 ? 5 : 3, fmin(SCRIPT_REPS, ceil(SCRIPT_STEPS / fmax(steps, 1))));
 	free(c->rep_cycles);
 	c->rep_cycles = xr_calloc(most, sizeof *c->rep_cycles);
 	c->n_reps = 0;
 	repeat(model, spec, trip, &c->untimed_cycles, &counted); /* warming up */
+	if (model->samples == 1 && model->machine.mhz * 1e-3 * model->sample_ns < c->untimed_cycles)
+		most = 1; /* nobody asks for a second repetition */
 	while (c->n_reps < most) {
 		double cycles = repeat(model, spec, trip, &c->untimed_cycles, &counted);
 		c->rep_cycles[c->n_reps++] = cycles;
 		size_t same = 1;
 		while (same < c->n_reps && cycles == c->rep_cycles[c->n_reps - 1 - same])
 			same++;
-		if (!random && same >= (steps > 1000 ? 2u : 3u)) {
+		if (!random && same >= (steps > 3000 ? 1u : steps > 1000 ? 2u : 3u)) {
 			c->rep_cycles[0] = cycles; /* so it goes on for ever */
 			c->n_reps = 1;
 			break;

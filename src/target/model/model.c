@@ -197,6 +197,7 @@ static int prepare(struct xr_target *target, const struct xr_effort *effort, con
 {
 	struct xr_model *model = model_of(target);
 	done(target);
+	model->samples = effort ? effort->samples_max : 0;
 	model->sample_ns = effort && effort->sample_ns > 0 ? effort->sample_ns : xr_sim_sample_ns(&model->machine);
 	model->job = calloc(n ? n : 1, sizeof *model->job);
 	if (!model->job)

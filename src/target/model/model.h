@@ -44,6 +44,7 @@ struct xr_model {
 	struct xr_job *job; /* of this batch */
 	size_t n_jobs;
 	double sample_ns;
+	int samples; /* at most, of each; 0: as many as it takes */
 	int *cpu_ids;
 	struct xr_walked *walked; /* teams of walks seen before (team.c) */
 	size_t n_walked;

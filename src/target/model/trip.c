@@ -10,7 +10,9 @@ enum {
 	PICKS = 32, /* of each place, before walks over few */
 	PICKS_UP_TO = 512,
 	COUNT_STEPS = 4096,
-	RANDOM_STEPS = 12000, /* where replacement is random, averages need more */
+	RANDOM_STEPS = 8000, /* where replacement is random, averages need more, … */
+	LARGE = 8192,        /* places: one lap brings all there that will be there, within a share that nobody sees */
+	RANDOM_LAPS = 6,     /* … and laps do not repeat: so many, and what is there is there by chance */
 };
 
 uint64_t xr_trip_count(const struct xr_phase *phase)
@@ -175,7 +177,7 @@ void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_ma
 {
 	bool random = xr_machine_replaces_randomly(machine), small = trip->n < 2048;
 	size_t lap = trip->n; /* together the cursors go round once */
-	int same = 0, enough = lap < 256 ? 3 : 2, most = small ? 12 : 3;
+	int same = 0, enough = lap < 256 ? 3 : 2, most = trip->n > LARGE ? 2 : !small ? 3 : random ? RANDOM_LAPS : 12;
 	double before = -1;
 	if (lap < 16)
 		lap *= 16;

@@ -17,7 +17,6 @@ enum {
 	STATEMENT_BYTES = 4,
 	BLOCK_BYTES = 16,
 	IRQ_LINES = 64,
-	IRQ_LOOK = 512, /* visits by which the cost of coming home after an interrupt is estimated */
 	DATA_BUFFER = 1 << 30 /* id */
 };
 
@@ -96,7 +95,7 @@ static void settle(struct xr_model *model, struct xr_mem *mem, struct xr_trip *t
 	if (!(model->machine.interrupts_hz > 0))
 		return;
 	xr_mem_interrupt(mem, 0, IRQ_LINES);
-	run(model, mem, trip, reads, kind, lap < IRQ_LOOK ? lap : IRQ_LOOK, &after);
+	run(model, mem, trip, reads, kind, lap, &after);
 	job->one.refill_cycles = fmax(0, after.cycles / after.visits - job->one.cycles) * (double)lap;
 }
 
