@@ -26,4 +26,7 @@ int xr_walk_time(const struct xr_walk *walk, uint64_t bytes, double *cycles, dou
 /* The same, all of the reading (its samples are gone with the next call). */
 int xr_walk_read(const struct xr_walk *walk, uint64_t bytes, struct xr_reading *reading);
 
+/* Two latencies that differ by less may be one, with and without a miss in a TLB that is not known. */
+#define XR_TOO_CLOSE 1.25
+
 #endif

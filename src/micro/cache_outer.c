@@ -255,6 +255,14 @@ static const char *level_id(struct outer *o, size_t level, const char *what)
 	return xr_arena_printf(xr_run_arena(o->run), "cache.l%zu.%s", level + 1, what);
 }
 
+/* Memory, seen by so many pages that a further level of translation, of which nothing is known, misses: as much slower as
+ * that costs, it looks like a level of its own behind a cache that is none. */
+static bool may_be_translation(const struct outer *o)
+{
+	return o->evict.page && o->n_levels > 2 &&
+	       o->level[o->n_levels - 1].latency < XR_TOO_CLOSE * o->level[o->n_levels - 2].latency;
+}
+
 /* How sure it is that each of the levels is one. The odds double with every second step on it, but only as far as the
  * machine is quiet: a neighbour makes them all alike wrong. Two other pages that say the same are better evidence. */
 static double sure_of_levels(const struct outer *o)
@@ -263,7 +271,7 @@ static double sure_of_levels(const struct outer *o)
 
 	for (size_t l = 1; l + 1 < o->n_levels; l++)
 		least = fmin(least, fmax(2.0 * o->level[l].witnesses, quiet * o->level[l].seen / 2));
-	return fmin(o->dropped ? 0.8 : 0.97, 1 - exp2(-least));
+	return fmin(may_be_translation(o) ? 0.6 : o->dropped ? 0.8 : 0.97, 1 - exp2(-least));
 }
 
 static void put_levels(struct outer *o)
@@ -277,9 +285,11 @@ static void put_levels(struct outer *o)
 	xr_fact_add_series(fact, "cache.walk");
 	for (size_t l = 1; l + 1 < o->n_levels; l++) {
 		double latency = xr_snap_integer(o->level[l].latency, fmax(0.15, 0.02 * o->level[l].latency));
+		double whole = latency == round(latency) ? 1 : 0.85; /* a cache this near is whole cycles away */
 
 		fact = xr_fact_number(d, level_id(o, l, "latency"), latency, "cycles",
-		                      fmin(sure, fmax(0.3, 0.97 - o->level[l].spread)), "staircases of pages");
+		                      fmin(fmin(sure, whole), fmax(0.3, 0.97 - o->level[l].spread)),
+		                      "staircases of pages");
 		xr_fact_add_series(fact, "cache.staircase");
 	}
 }

@@ -45,6 +45,7 @@ struct latency {
 	double grown;  /* of the cycles, what no walk has shown */
 	double spread; /* how much the last walk varies, as a share of it */
 	double cached; /* share of the last walk that caches might hold */
+	bool close;    /* to a cache: one of the two may be translation (cache_outer.c) */
 };
 
 /* Is it known what translation costs, or that it costs nothing? */
@@ -59,7 +60,7 @@ static bool is_translation_known(struct xr_run *run)
 static void put(struct xr_run *run, const struct latency *l)
 {
 	struct xr_description *d = xr_run_description(run);
-	double most = is_translation_known(run) ? 0.97 : 0.5, cycles = l->cycles;
+	double most = l->close ? 0.6 : is_translation_known(run) ? 0.97 : 0.5, cycles = l->cycles;
 	double sure = fmax(0.3, most - 2 * l->spread - 2 * l->grown / l->cycles);
 	struct xr_fact *fact[2];
 
@@ -149,6 +150,7 @@ static int run(struct xr_run *run)
 	if (full > (1 + noise + 2 * l.spread) * half)
 		l.grown = fmin(still_to_grow(quarter, half, full), l.cached * fmax(full - latency, 0));
 	l.cycles = full + l.grown;
+	l.close = info->page_bytes && l.cycles < XR_TOO_CLOSE * latency;
 	l.spread = fmax(l.spread, half / full - 1); /* a smaller walk that is slower is somebody else's doing */
 	put(run, &l);
 	return 0;

@@ -316,7 +316,11 @@ static int find_second(struct tlb *t)
 	bool agree;
 
 	for (size_t i = 0; i < sizeof find / sizeof *find && t->entries[1] == 0; i++) {
-		if (find[i](t) != 0 || (t->entries[1] > 0 && ask_neighbours(t, &agree) != 0))
+		if (find[i](t) != 0)
+			return -1;
+		if (t->entries[1] <= t->entries[0]) /* what holds no more than the first does not show behind it */
+			t->entries[1] = 0;
+		if (t->entries[1] > 0 && ask_neighbours(t, &agree) != 0)
 			return -1;
 		if (t->entries[1] == 0 || (agree && fmax(t->level[1].sure, t->near) >= 0.5))
 			continue;

@@ -159,7 +159,7 @@ static void simulate_script(struct xr_model *model, struct xr_job *job, struct x
 		size_t same = 1;
 		while (same < c->n_reps && cycles == c->rep_cycles[c->n_reps - 1 - same])
 			same++;
-		if (!random && same >= (steps > 3000 ? 1u : steps > 1000 ? 2u : 3u)) {
+		if (!random && same >= (steps > 1000 ? 2u : 3u)) {
 			c->rep_cycles[0] = cycles; /* so it goes on for ever */
 			c->n_reps = 1;
 			break;

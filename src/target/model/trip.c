@@ -11,7 +11,6 @@ enum {
 	PICKS_UP_TO = 512,
 	COUNT_STEPS = 4096,
 	RANDOM_STEPS = 8000, /* where replacement is random, averages need more, … */
-	LARGE = 8192,        /* places: one lap brings all there that will be there, within a share that nobody sees */
 	RANDOM_LAPS = 6,     /* … and laps do not repeat: so many, and what is there is there by chance */
 };
 
@@ -177,7 +176,7 @@ void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_ma
 {
 	bool random = xr_machine_replaces_randomly(machine), small = trip->n < 2048;
 	size_t lap = trip->n; /* together the cursors go round once */
-	int same = 0, enough = lap < 256 ? 3 : 2, most = trip->n > LARGE ? 2 : !small ? 3 : random ? RANDOM_LAPS : 12;
+	int same = 0, enough = lap < 256 ? 3 : 2, most = !small ? 3 : random ? RANDOM_LAPS : 12;
 	double before = -1;
 	if (lap < 16)
 		lap *= 16;
