@@ -389,7 +389,8 @@ static void put_geometry(struct outer *o, size_t level, const struct xr_geometry
 	/* Walks are the other witness: beside a busy neighbour, pages seemed to be of far fewer classes than they are. */
 	struct xr_effective e = effective_for(o, level);
 	double kept = xr_effective_of(&e, &o->walk);
-	if (kept > contradicts * xr_description_number(d, level_id(o, level, "capacity"), kept))
+	bool begins_inside = o->walk.n && 2 * o->walk.cycles[0] < o->level[level].latency + o->level[level + 1].latency;
+	if (begins_inside && kept > contradicts * xr_description_number(d, level_id(o, level, "capacity"), kept))
 		xr_fact_doubt(fact[1], "walks over all lines find %.0f KiB in it", kept / 1024);
 }
 
