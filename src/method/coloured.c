@@ -44,7 +44,7 @@ static void shuffle(struct xr_compact *c, uint32_t *page, size_t n)
 static int thin(struct xr_compact *c, uint32_t *page, size_t *n, uint64_t at)
 {
 	for (size_t i = 0; i < *n;) {
-		uint32_t without[PAGES_MAX];
+		uint32_t without[PAGES_MAX] = {0};
 		struct xr_compact_answer answer;
 		struct xr_places set;
 		size_t k = 0;
@@ -90,7 +90,7 @@ static int count_alike(struct xr_compact *c, const uint32_t *class, size_t ways,
 static int try_class(struct xr_compact *c, size_t pages, struct xr_coloured *found, size_t *ways, size_t *alike,
                      size_t *of)
 {
-	uint32_t page[PAGES_MAX], class[PAGES_MAX];
+	uint32_t page[PAGES_MAX] = {0}, class[PAGES_MAX] = {0};
 	size_t n;
 	struct sequence s = {c, page, xr_rng_below(xr_run_rng(c->run), c->page / 256) * 256};
 

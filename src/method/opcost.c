@@ -3,9 +3,10 @@
  *
  * The papers stop at the first N that brings nothing more; fp units of latency 4 that start 2 a cycle read 0.63 cycles
  * with 7 streams and 0.50 with 10, so N is far beyond what fills most units. Where the compiled loop shows that so many do
- * not fit into registers, or nobody can look at it, fewer are asked too, and the least decides. Streams that need no registers (XR_FRESH: nothing is carried from statement to statement) help where registers are fewer than
- * operations in flight; where the machine writes over one of its operands they cost a move more, and the least over all
- * still decides.
+ * not fit into registers, or nobody can look at it, fewer are asked too, and the least decides. Streams that need no
+ * registers (XR_FRESH: nothing is carried from statement to statement) help where registers are fewer than operations
+ * in flight; where the machine writes over one of its operands they cost a move more, and the least over all still
+ * decides.
  */
 #include "method/opcost.h"
 

@@ -301,9 +301,10 @@ static double *samples_of(const struct xr_reading *reading, size_t n, struct xr_
 	return sample;
 }
 
-/* What one visit takes in these orders, in peace. While somebody uses the core's other thread samples take longer, by more
- * or less, so the quickest few count; and those of the packed lines as well, so that what makes samples quicker than
- * they are cancels; where even these were slow it does not. Lines that do not hit the first cache are no such measure. *doubt: how much the others differ. */
+/* What one visit takes in these orders, in peace. While somebody uses the core's other thread samples take longer, by
+ * more or less, so the quickest few count; and those of the packed lines as well, so that what makes samples quicker
+ * than they are cancels; where even these were slow it does not. Lines that do not hit the first cache are no such
+ * measure. *doubt: how much the others differ. */
 static double peaceful_cycles(const struct xr_pagesets *in, const struct xr_reading *reading, size_t n, double *doubt)
 {
 	struct xr_arena *arena = xr_run_arena(in->run);
@@ -323,8 +324,8 @@ static double peaceful_cycles(const struct xr_pagesets *in, const struct xr_read
 
 int xr_pages_penalty(const struct xr_page_family *f, size_t n, double of_others, double *cycles, double *error)
 {
-	struct xr_reading r[2 * MORE_ORDERS];
-	double all = (double)(n + f->between), each, first, second, doubt, other;
+	struct xr_reading r[2 * MORE_ORDERS] = {{.status = XR_READ_OK}};
+	double all = (double)(n + f->between), each, first, second, doubt = 0, other = 0;
 	const size_t half = MORE_ORDERS / 2;
 
 	if (read_orders(f, &n, 1, MORE_ORDERS, NULL, r) != 0)
@@ -352,11 +353,12 @@ struct ramp {
 static int read_ramp(const struct xr_page_family *f, struct ramp *r)
 {
 	struct xr_page_family same[RAMP_MAX + 2];
-	double cycles[(RAMP_MAX + 2) * RAMP_ORDERS];
+	double cycles[(RAMP_MAX + 2) * RAMP_ORDERS] = {0};
 	struct xr_effort effort = {.samples = 7, .samples_max = 7};
 	size_t last = r->k - 1;
 
-	for (size_t i = 0; i < r->k; i++)
+	same[0] = *f;
+	for (size_t i = 1; i < r->k; i++)
 		same[i] = *f;
 	if (excess_by_order(same, r->n, r->k, r->orders, &effort, cycles) != 0)
 		return -1;

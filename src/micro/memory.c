@@ -3,12 +3,12 @@
  * Idea (papers 000 §4.6, 001 §3): a dependent random walk over far more bytes than any cache holds pays memory at every
  * step.
  *
- * Algorithm: walk over every second line of 4 times the largest cache, at least 8 MiB, and of twice as many bytes, again and
- * again, as long as that makes it slower, up to 16 times; what translation costs is known from the TLBs and taken off. The
- * share of steps that some cache still answers falls as the walk grows; so what the last doublings have added, if it
- * is more than noise, goes on being added, less each time, as far as the cache found can explain it. Where it varies, the last walk is taken
- * several times: the least counts, for neighbours only add, and how far the others are from it is what the answer may be
- * wrong by.
+ * Algorithm: walk over every second line of 4 times the largest cache, at least 8 MiB, and of twice as many bytes,
+ * again and again, as long as that makes it slower, up to 16 times; what translation costs is known from the TLBs and
+ * taken off. The share of steps that some cache still answers falls as the walk grows; so what the last doublings have
+ * added, if it is more than noise, goes on being added, less each time, as far as the cache found can explain it.
+ * Where it varies, the last walk is taken several times: the least counts, for neighbours only add, and how far the
+ * others are from it is what the answer may be wrong by.
  *
  * When it fails: less memory than caches; a neighbour that keeps memory busy all the time.
  */

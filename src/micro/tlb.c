@@ -134,6 +134,7 @@ static double first_step(const struct tlb *t, size_t *below, size_t *above)
 static int look_for_step(struct tlb *t, double *height, size_t *below, size_t *above)
 {
 	*height = 0;
+	*below = *above = 0;
 	for (size_t most = CURVE_SHORT; most <= CURVE_PAGES; most *= most < CURVE_FIRST ? 4 : 8) {
 		if (extend_curve(t, most) != 0)
 			return -1;

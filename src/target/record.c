@@ -99,8 +99,8 @@ static json_t *reading_to_json(const struct xr_reading *r)
 	for (int i = 0; i < r->samples && r->sample; i++)
 		json_array_append_new(samples, json_real(finite_or_zero(r->sample[i])));
 	json_t *json = json_pack(
-		"{s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:b, s:b, s:f, s:f, s:f, s:f, s:f, s:o}", "status",
-		0, "ns", finite_or_zero(r->ns), "cycles", finite_or_zero(r->cycles), "median_ns",
+		"{s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:b, s:b, s:f, s:f, s:f, s:f, s:f, s:o}", "status", 0,
+		"ns", finite_or_zero(r->ns), "cycles", finite_or_zero(r->cycles), "median_ns",
 		finite_or_zero(r->median_ns), "median_cycles", finite_or_zero(r->median_cycles), "spread",
 		finite_or_zero(r->spread), "nonlinear", finite_or_zero(r->nonlinear), "cycle_ns",
 		finite_or_zero(r->cycle_ns), "dropped", r->dropped, "bimodal", r->bimodal, "looked", r->look.looked,
