@@ -44,8 +44,10 @@ static int find_load(struct xr_run *run, double *cycles)
 		xr_fact_none(d, "core.load_to_use", XR_FAILED, "%s", r.reason);
 		return 0;
 	}
+	double whole =
+		xr_snap_integer(r.cycles, 0.1); /* a hit is so many cycles away, no part of one: else they are off */
 	struct xr_fact *fact =
-		xr_fact_number(d, "core.load_to_use", xr_snap_integer(r.cycles, 0.1), "cycles", noisy > 0 ? 0.85 : 0.99,
+		xr_fact_number(d, "core.load_to_use", whole, "cycles", noisy > 0 || whole != round(whole) ? 0.85 : 0.99,
 	                       chains ? "chain of one address" : "chain of indexed loads");
 	if (noisy > 0 && r.spread > 0.1)
 		xr_fact_doubt(fact, "samples differ by %.0f %%", 100 * r.spread);

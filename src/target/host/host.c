@@ -17,7 +17,7 @@
 #include <string.h>
 
 /* Waiting for a neighbour on the core's other thread to pause: in a whole run; of what is left, in one batch. */
-static const double patience_all_ns = 2.5e9, patience_share = 0.4;
+static const double patience_all_ns = 1.8e9, patience_share = 0.4;
 
 /* ---- starting an agent ---- */
 
