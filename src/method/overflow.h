@@ -5,8 +5,8 @@
  * replacement policy: at n = A + 1 by 1.6 / (A + 1) (random, fifo) to 3.5 / (A + 1) (lru), at n = 2 A to 0.65 .. 0.88.
  * So A can be decided from the whole curve, and not only from the one noisy point where it begins to rise.
  */
-#ifndef XR_MICRO_OVERFLOW_H
-#define XR_MICRO_OVERFLOW_H
+#ifndef XR_METHOD_OVERFLOW_H
+#define XR_METHOD_OVERFLOW_H
 
 #include "util/arena.h"
 

@@ -1,6 +1,6 @@
 #include "method/sets.h"
 
-#include "method/overflow.h"
+#include "method/setcurve.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,92 +10,22 @@ enum {
 	AHEAD = 3,      /* rows: 2^(3/4) = 1.7 times as long */
 	OCTAVES_MAX = 20,
 	ROWS_MAX = OCTAVES_MAX * PER_OCTAVE,
-	PAIRS_MAX = 44,
-	CURVES_MAX = 8,
 	STRIDES_MAX = 4,
-	SAMPLES = 9, /* of one look */
-	CURVE_SAMPLES = 12,
-	CURVE_LOOKS = 2,
 	LAST_LOOKS = 4, /* for the last word on the ways */
 	ATTEMPTS = 6,
 	FALSE_STEPS = 3,
-	HASTY = 2,    /* attempts when there is no peace, and no patience left to wait for it */
-	RESTLESS = 4, /* times as many samples then */
-	ENOUGH = 4,   /* attempts with the same answer, in peace or not */
+	HASTY = 2,  /* attempts when there is no peace, and no patience left to wait for it */
+	ENOUGH = 4, /* attempts with the same answer, in peace or not */
 };
 
 /* Shares of what a row misses that is 1.7 times as long as what fits. A row just too long misses on a fifth of that or
  * more, a set that holds 1.5 times its ways on more than half, one that is not full on nothing. */
 static const double overflown = 0.2;
-static const double least_step = 0.05;  /* of a visit: below this nothing is called a miss */
-static const double sure_step = 0.12;   /* … and above this nothing else than misses is possible */
-static const double little = 0.2;       /* of the patience of one look */
-static const double good_misfit = 0.06; /* of the penalty; a set that overflows in peace stays below half of it… */
-static const double not_full = 0.6;     /* of what the mildest policy misses with one line too many */
-static const double fine_misfit = 0.02; /* … or a third, if samples are enough */
-
-/* ---- walks and their twins ------------------------------------------------------------------------------------- */
-
-/* A batch of walks and twins, by turns; looked at again in every attempt. */
-struct pairs {
-	struct xr_walks walks;
-	unsigned count[PAIRS_MAX]; /* units */
-	double excess[PAIRS_MAX];  /* cycles by which a visit takes longer than in the twin */
-	int samples;               /* of one look */
-	size_t n;
-};
-
-static void init_pairs(const struct xr_sets *probe, struct pairs *pairs)
-{
-	memset(pairs, 0, sizeof *pairs);
-	xr_walks_init(&pairs->walks, probe->bench);
-	pairs->samples = SAMPLES;
-}
-
-static void add_pair(const struct xr_sets *probe, struct pairs *pairs, uint64_t stride, unsigned n, unsigned sets)
-{
-	size_t total = (size_t)n * sets;
-	uint64_t *address = xr_arena_array(xr_run_arena(probe->bench->run), uint64_t, 2 * total);
-	probe->place(probe, stride, n, sets, address, address + total);
-	xr_walks_add(&pairs->walks, XR_JUMPS, address, total);
-	xr_walks_add(&pairs->walks, XR_JUMPS, address + total, total);
-	pairs->count[pairs->n++] = n;
-}
-
-static bool may_wait(const struct xr_walk_bench *bench)
-{
-	return bench->patience_ns > 0;
-}
-
-enum manner { IN_PASSING, PATIENTLY, AGAIN };
-
-/* Nothing is asked that is known in peace already, but AGAIN. */
-static int look(struct pairs *pairs, enum manner manner)
-{
-	if (manner != AGAIN && xr_walks_calm(&pairs->walks))
-		return 0;
-	const int samples = may_wait(pairs->walks.bench) ? pairs->samples : RESTLESS * pairs->samples;
-	if (xr_walks_look(&pairs->walks, samples, manner == IN_PASSING ? little : 1) != 0)
-		return -1;
-	for (size_t i = 0; i < pairs->n; i++)
-		pairs->excess[i] = xr_walks_excess(&pairs->walks, 2 * i, 2 * i + 1);
-	return 0;
-}
-
-/* How many sets are asked at once. The twins of all their lines have to share probe->room bytes, and there no more than
- * half the ways of any set may be taken (`fits`: bytes that fit; lines of up to two units). */
-static unsigned sets_at_once(const struct xr_sets *probe, uint64_t stride, unsigned n, double fits)
-{
-	double room = (double)(stride < probe->room ? stride : probe->room), ways = floor(fits / (double)stride / 1.3);
-	double sets = fmin(probe->blocks / (double)n, room / (double)probe->unit / 8);
-	sets = fmin(sets, fmax(1, ways) * room / (4.0 * (double)probe->unit * n));
-	return sets < 1 ? 1 : (unsigned)sets;
-}
 
 /* ---- question 1: how much fits -------------------------------------------------------------------------------- */
 
 struct rows {
-	struct pairs octave[OCTAVES_MAX];
+	struct xr_twins octave[OCTAVES_MAX];
 	size_t octaves;
 	double bytes[ROWS_MAX], excess[ROWS_MAX], base[ROWS_MAX];
 	size_t n;
@@ -107,13 +37,13 @@ static bool make_octave(const struct xr_sets *probe, struct rows *rows)
 {
 	if (rows->octaves == OCTAVES_MAX)
 		return false;
-	struct pairs *octave = &rows->octave[rows->octaves];
-	init_pairs(probe, octave);
+	struct xr_twins *octave = &rows->octave[rows->octaves];
+	xr_twins_init(probe, octave);
 	for (size_t i = 0; i < PER_OCTAVE; i++) {
 		double exponent = (double)rows->octaves + (double)i / PER_OCTAVE;
 		unsigned units = (unsigned)lround(probe->first * pow(2, exponent));
 		if (units * probe->unit <= probe->most && units * probe->unit <= probe->bench->bytes)
-			add_pair(probe, octave, probe->unit, units, 1);
+			xr_twins_add(probe, octave, probe->unit, units, 1);
 	}
 	rows->octaves += octave->n > 0;
 	return octave->n > 0;
@@ -127,7 +57,7 @@ static long first_overflow(const struct rows *rows, bool bold)
 	double noise = 0;
 	for (size_t i = 0; i + AHEAD < rows->n; i++) {
 		const double *e = &rows->excess[i];
-		double least = fmax(least_step * rows->base[i], 6 * noise);
+		double least = fmax(xr_least_step * rows->base[i], 6 * noise);
 		if (i < rows->skip)
 			continue;
 		if (bold ? e[AHEAD] > least && e[0] > overflown * e[AHEAD] : e[0] > least && e[1] > e[0] && e[2] > e[0])
@@ -141,7 +71,7 @@ static void gather_rows(const struct xr_sets *probe, struct rows *rows, size_t o
 {
 	rows->n = 0;
 	for (size_t k = 0; k < octaves; k++) {
-		const struct pairs *octave = &rows->octave[k];
+		const struct xr_twins *octave = &rows->octave[k];
 		for (size_t i = 0; i < octave->n; i++, rows->n++) {
 			rows->bytes[rows->n] = octave->count[i] * (double)probe->unit;
 			rows->excess[rows->n] = octave->excess[i];
@@ -157,7 +87,7 @@ static int settle_rows(const struct xr_sets *probe, struct rows *rows, size_t oc
 	long from = early >= 0 && early < bold ? early : bold;
 	rows->calm = true;
 	for (size_t k = from > 0 ? (size_t)(from - 1) / PER_OCTAVE : 0; k < octaves; k++) {
-		if (look(&rows->octave[k], PATIENTLY) != 0)
+		if (xr_twins_look(&rows->octave[k], XR_PATIENTLY) != 0)
 			return -1;
 		rows->calm &= xr_walks_calm(&rows->octave[k].walks);
 	}
@@ -182,7 +112,7 @@ static int read_rows(const struct xr_sets *probe, struct rows *rows, bool again,
 			rows->calm = all_calm(rows);
 			return 0;
 		}
-		if (look(&rows->octave[k], again ? AGAIN : IN_PASSING) != 0)
+		if (xr_twins_look(&rows->octave[k], again ? XR_AGAIN : XR_IN_PASSING) != 0)
 			return -1;
 		if (rows->octave[k].walks.trouble) {
 			*trouble = &rows->octave[k].walks;
@@ -199,23 +129,23 @@ static int read_rows(const struct xr_sets *probe, struct rows *rows, bool again,
 
 /* Walks over three quarters of what fits, at strides 2 S. */
 struct strides {
-	struct pairs pairs;
-	uint64_t stride[PAIRS_MAX]; /* S */
-	double rough;               /* bytes that fit */
+	struct xr_twins pairs;
+	uint64_t stride[XR_TWINS_MAX]; /* S */
+	double rough;                  /* bytes that fit */
 };
 
 static void make_strides(const struct xr_sets *probe, struct strides *s, double rough)
 {
-	init_pairs(probe, &s->pairs);
+	xr_twins_init(probe, &s->pairs);
 	s->rough = rough;
-	for (uint64_t stride = probe->unit; s->pairs.n < PAIRS_MAX && (double)stride <= 1.3 * rough; stride *= 2) {
+	for (uint64_t stride = probe->unit; s->pairs.n < XR_TWINS_MAX && (double)stride <= 1.3 * rough; stride *= 2) {
 		unsigned count = (unsigned)lround(0.75 * rough / (double)stride);
 		if (count < 2)
 			count = 2; /* direct mapped: one fits, two do not */
 		if (count * 2 * stride > probe->bench->bytes)
 			break;
 		s->stride[s->pairs.n] = stride;
-		add_pair(probe, &s->pairs, 2 * stride, count, sets_at_once(probe, 2 * stride, count, rough));
+		xr_twins_add(probe, &s->pairs, 2 * stride, count, xr_sets_at_once(probe, 2 * stride, count, rough));
 	}
 }
 
@@ -241,7 +171,7 @@ static int find_way(const struct xr_sets *probe, struct strides *all, double rou
 	*way = 0;
 	if (s->pairs.n == 0)
 		return 0;
-	if (look(&s->pairs, again ? AGAIN : PATIENTLY) != 0)
+	if (xr_twins_look(&s->pairs, again ? XR_AGAIN : XR_PATIENTLY) != 0)
 		return -1;
 	/* If two never fit at any stride: one way, as large as everything. */
 	*way = s->stride[s->pairs.n - 1];
@@ -251,207 +181,28 @@ static int find_way(const struct xr_sets *probe, struct strides *all, double rou
 	return 0;
 }
 
-/* ---- question 3: how many ways -------------------------------------------------------------------------------- */
-
-/* Units at one stride: how a visit's time depends on their number. */
-struct curve {
-	struct pairs pairs;
-	uint64_t stride;
-	unsigned lo, hi; /* expected */
-};
-
-struct curves {
-	struct curve curve[CURVES_MAX];
-	size_t n;
-	struct xr_overflow_memo *memo;
-};
-
-/* Every number around the expected one, fewer further away. */
-static void add_counts(const struct xr_sets *probe, struct curve *curve, double fits)
-{
-	unsigned fine_from = curve->lo > 1 ? curve->lo - 1 : 1, fine_to = curve->hi + 3;
-	unsigned last = curve->hi * 8 / 5 + 4, fine = (fine_to - fine_from) / 24 + 1, coarse = (last - fine_to) / 8 + 1;
-	unsigned sets = sets_at_once(probe, curve->stride, last, fits);
-	unsigned at = curve->lo / 2 > 1 ? curve->lo / 2 : 1;
-	while (at <= last && curve->pairs.n < PAIRS_MAX && at * curve->stride <= probe->bench->bytes) {
-		add_pair(probe, &curve->pairs, curve->stride, at, sets);
-		at += at >= fine_to ? coarse : at >= fine_from ? fine : (fine_from - at + 3) / 4;
-	}
-}
-
-/* The curve of this stride and expectation: the one of an earlier attempt, whose samples then count too. */
-static struct curve *find_curve(const struct xr_sets *probe, struct curves *curves, uint64_t stride, unsigned lo,
-                                unsigned hi, double fits)
-{
-	for (size_t i = 0; i < curves->n; i++)
-		if (curves->curve[i].stride == stride && curves->curve[i].lo == lo && curves->curve[i].hi == hi)
-			return &curves->curve[i];
-	size_t at = curves->n < CURVES_MAX ? curves->n++ : CURVES_MAX - 1;
-	struct curve *curve = &curves->curve[at];
-	init_pairs(probe, &curve->pairs);
-	curve->pairs.samples = CURVE_SAMPLES;
-	curve->stride = stride;
-	curve->lo = lo;
-	curve->hi = hi;
-	add_counts(probe, curve, fits);
-	return curve;
-}
-
-static void keep_curve(const struct xr_sets *probe, const struct curve *curve, const char *what)
-{
-	struct xr_arena *arena = xr_run_arena(probe->bench->run);
-	double *x = xr_arena_array(arena, double, curve->pairs.n);
-	for (size_t i = 0; i < curve->pairs.n; i++)
-		x[i] = curve->pairs.count[i];
-	xr_series_put(xr_run_description(probe->bench->run), xr_arena_printf(arena, "%s.%s", probe->series, what),
-	              "count", "", x, "excess", "cycles", curve->pairs.excess, curve->pairs.n);
-}
-
-/* Points up to where the next level overflows, too. The share of misses rises most at first, and less and less; where it
- * seems to rise more steeply again, it is not the share but the cost of a miss that rises. */
-static size_t undisturbed(const struct curve *curve)
-{
-	const struct pairs *p = &curve->pairs;
-	double steepest = 0, last = 0, noise = 0;
-	for (size_t i = 0; i < p->n && p->count[i] <= curve->lo; i++)
-		noise = fmax(noise, fabs(p->excess[i]));
-	for (size_t i = 1; i < p->n; i++) {
-		double slope = (p->excess[i] - p->excess[i - 1]) / (p->count[i] - p->count[i - 1]);
-		bool misses = p->excess[i - 1] > sure_step * xr_walks_low(&p->walks, 2 * i - 1) &&
-		              p->excess[i] - p->excess[i - 1] > 4 * noise;
-		if (misses && (slope > 2 * steepest || (slope > 4 * fmax(last, 0) && slope > 0.35 * steepest)))
-			return i;
-		steepest = fmax(steepest, slope);
-		last = slope;
-	}
-	return p->n;
-}
-
-/* Does a curve begin to rise after so many? Where the next level's sets overflow at the same number, the curve is none that
- * could be fitted. */
-static bool rises_after(const struct curve *curve, unsigned ways, double penalty)
-{
-	const struct pairs *p = &curve->pairs;
-	double noise = 0, below = INFINITY, above = 0;
-	for (size_t i = 0; i < p->n; i++) {
-		if (p->count[i] <= curve->lo)
-			noise = fmax(noise, fabs(p->excess[i]));
-		if (p->count[i] == ways)
-			below = p->excess[i];
-		if (p->count[i] == ways + 1)
-			above = p->excess[i];
-	}
-	return below < 0.05 * penalty && above > 0.1 * penalty && above - below > 4 * noise;
-}
-
-/* Where the next level's sets overflow soon after, at a far higher price, the whole curve is theirs. But up to the ways
- * nothing may take noticeably longer: the last number before something does, or what the fit says. */
-static unsigned last_before_rise(const struct curve *curve, unsigned ways)
-{
-	const struct pairs *p = &curve->pairs;
-	for (size_t i = 1; i < p->n && p->count[i] <= ways; i++) {
-		double base = xr_walks_low(&p->walks, 2 * i + 1);
-		if (p->excess[i] > sure_step * base && p->excess[i - 1] < least_step * base)
-			return p->count[i - 1];
-	}
-	return ways;
-}
-
-/* On real cores small effects of other kinds come before the set is full, and its policy may be none of those fitted. But a
- * set with one line too many misses on a good part of the visits whatever the policy: where that much is clearly not
- * there, it is not full yet. */
-static struct xr_overflow_fit fit_curve(struct xr_overflow_memo *memo, const struct curve *curve)
-{
-	const struct pairs *p = &curve->pairs;
-	const size_t n = undisturbed(curve);
-	struct xr_overflow_fit fit = xr_overflow_fit(memo, p->count, p->excess, n, curve->lo, curve->hi);
-	double noise = 0;
-	for (size_t i = 0; i < n && p->count[i] < curve->lo; i++)
-		noise = fmax(noise, fabs(p->excess[i]));
-	for (size_t i = 0; i < n; i++) {
-		const double least =
-			fit.penalty * fmin(xr_overflow_share(memo, XR_OVERFLOW_FIFO, fit.ways, p->count[i]),
-		                           xr_overflow_share(memo, XR_OVERFLOW_RANDOM, fit.ways, p->count[i]));
-		if (p->count[i] != fit.ways + 1 || fit.ways >= curve->hi || p->excess[i] + 3 * noise > not_full * least)
-			continue;
-		const unsigned ways = fit.ways + 1;
-		fit = xr_overflow_fit(memo, p->count, p->excess, n, ways, ways);
-		fit.ways = ways;
-	}
-	return fit;
-}
-
-/* Ways from the curves at strides of one way and two. */
-static int find_ways(const struct xr_sets *probe, struct curves *curves, double rough, uint64_t way, bool again,
-                     struct xr_overflow_fit fit[2], bool *calm)
-{
-	static const char *const names[] = {"way", "two_ways"};
-	double expected = rough / (double)way;
-	unsigned lo = (unsigned)fmax(1, floor(0.72 * expected)), hi = (unsigned)ceil(1.2 * expected);
-
-	for (unsigned k = 0; k < 2; k++) {
-		struct curve *curve = find_curve(probe, curves, way << k, lo, hi, rough);
-		int looks = 0;
-		do {
-			if (look(&curve->pairs, again || looks ? AGAIN : PATIENTLY) != 0)
-				return -1;
-			fit[k] = fit_curve(curves->memo, curve);
-		} while (++looks < CURVE_LOOKS && fit[k].misfit > fine_misfit && fit[k].misfit < good_misfit);
-		*calm &= xr_walks_calm(&curve->pairs.walks);
-		fit[k].ways = last_before_rise(curve, fit[k].ways);
-		if (k == 1 && fit[0].misfit < good_misfit && rises_after(curve, fit[0].ways, fit[0].penalty))
-			fit[1].ways = fit[0].ways;
-		keep_curve(probe, curve, names[k]);
-	}
-	return 0;
-}
-
-/* Strides that double see only the power of two in the number of sets. If there is an odd factor, so many times fewer fit
- * at a stride so many times as long. */
-static int find_odd_factor(const struct xr_sets *probe, struct xr_sets_found *found)
-{
-	static const unsigned primes[] = {3, 5, 7, 11, 13};
-	for (size_t i = 0; i < sizeof primes / sizeof *primes; i++) {
-		const unsigned m = primes[i];
-		while (found->ways % m == 0 && found->ways * m * found->way <= probe->bench->bytes) {
-			struct pairs pairs;
-			double fits = (double)found->way * found->ways;
-			init_pairs(probe, &pairs);
-			add_pair(probe, &pairs, m * found->way, found->ways,
-			         sets_at_once(probe, m * found->way, found->ways, fits));
-			if (look(&pairs, AGAIN) != 0)
-				return -1;
-			if (pairs.excess[0] < 0.3 * found->penalty)
-				break;
-			found->ways /= m;
-			found->way *= m;
-		}
-	}
-	return 0;
-}
-
 /* ---- all three ------------------------------------------------------------------------------------------------- */
 
 static double confidence_of(const struct xr_sets_found *found, const struct xr_overflow_fit fit[2], bool calm)
 {
 	double ratio = found->rough / ((double)fit[0].ways * (double)found->way);
-	if (!calm && fit[0].misfit < good_misfit && ratio > 0.85 && ratio < 1.3)
+	if (!calm && fit[0].misfit < xr_good_misfit && ratio > 0.85 && ratio < 1.3)
 		return fit[0].ways == fit[1].ways ? 0.6 : 0.55;
 	if (fit[0].ways != fit[1].ways || ratio < 0.85 || ratio > 1.3)
 		return 0.3;
-	if (fit[0].misfit < good_misfit && calm)
-		return fit[1].misfit < good_misfit ? 0.99
-		                                   : 0.92; /* at two ways the next level's sets may overflow, too */
-	return fmax(fit[0].misfit, fit[1].misfit) < 2 * good_misfit ? 0.6 : 0.4;
+	if (fit[0].misfit < xr_good_misfit && calm)
+		return fit[1].misfit < xr_good_misfit ? 0.99
+		                                      : 0.92; /* at two ways the next level's sets may overflow, too */
+	return fmax(fit[0].misfit, fit[1].misfit) < 2 * xr_good_misfit ? 0.6 : 0.4;
 }
 
 /* What is kept from one attempt to the next. */
 struct hunt {
 	struct rows rows;
-	struct pairs pages, confirming; /* of the short cut */
-	double confirmed;               /* bytes */
+	struct xr_twins pages, confirming; /* of the short cut */
+	double confirmed;                  /* bytes */
 	struct strides strides[STRIDES_MAX];
-	struct curves curves;
+	struct xr_set_curves curves;
 	bool again; /* the last attempt failed in peace: look at everything once more */
 	bool unfit; /* its curves were none of a set that overflows: look at them once more */
 	bool calm;  /* all that the present attempt rests on was looked at while the core was at rest */
@@ -469,9 +220,9 @@ static int find_rest(const struct xr_sets *probe, struct hunt *hunt, double much
 	if (!found->way)
 		return 0;
 	bool calm = hunt->calm && xr_walks_calm(&find_strides(probe, hunt->strides, found->rough)->pairs.walks);
-	if (find_ways(probe, &hunt->curves, found->rough, found->way, hunt->again || hunt->unfit, fit, &calm) != 0)
+	if (xr_set_ways(probe, &hunt->curves, found->rough, found->way, hunt->again || hunt->unfit, fit, &calm) != 0)
 		return -1;
-	hunt->unfit = fit[0].ways != fit[1].ways || fmax(fit[0].misfit, fit[1].misfit) > good_misfit;
+	hunt->unfit = fit[0].ways != fit[1].ways || fmax(fit[0].misfit, fit[1].misfit) > xr_good_misfit;
 	hunt->calm = calm;
 	found->ways = fit[0].ways;
 	found->penalty = fit[0].penalty;
@@ -479,7 +230,7 @@ static int find_rest(const struct xr_sets *probe, struct hunt *hunt, double much
 	if (found->confidence <= 0.5)
 		return 0;
 	found->outcome = XR_SETS_FOUND;
-	return find_odd_factor(probe, found);
+	return xr_set_odd_factor(probe, found);
 }
 
 /* … given the first row that misses. */
@@ -490,33 +241,33 @@ static int find_from(const struct xr_sets *probe, struct hunt *hunt, long at, st
 	found->base = rows->base[at];
 	hunt->calm = rows->calm;
 	double much = fmin(overflown * rows->excess[at + AHEAD], 0.8 * rows->excess[at]);
-	return find_rest(probe, hunt, fmin(much, 1.5 * sure_step * rows->base[at]), found);
+	return find_rest(probe, hunt, fmin(much, 1.5 * xr_sure_step * rows->base[at]), found);
 }
 
 /* ---- a short cut ------------------------------------------------------------------------------------------------ */
 
 /* Most caches have ways of a page or of some: then units a page apart fill one after the other way of few sets, and tell
  * how much fits with far shorter walks than rows. Where that leads to no clear answer, rows do. */
-static void make_pages(const struct xr_sets *probe, struct pairs *pages)
+static void make_pages(const struct xr_sets *probe, struct xr_twins *pages)
 {
 	static const unsigned count[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 17, 20, 24};
-	init_pairs(probe, pages);
+	xr_twins_init(probe, pages);
 	for (size_t i = 0; i < sizeof count / sizeof *count; i++)
 		if (count[i] * probe->shortcut <= probe->bench->bytes)
-			add_pair(probe, pages, probe->shortcut, count[i], count[i] < 8 ? 8 : 64 / count[i]);
+			xr_twins_add(probe, pages, probe->shortcut, count[i], count[i] < 8 ? 8 : 64 / count[i]);
 }
 
 static int take_shortcut(const struct xr_sets *probe, struct hunt *hunt, struct xr_sets_found *found)
 {
-	struct pairs *p = &hunt->pages;
-	double noise = 0, most = 0, x[PAIRS_MAX];
+	struct xr_twins *p = &hunt->pages;
+	double noise = 0, most = 0, x[XR_TWINS_MAX];
 	size_t at = 0;
 
 	memset(found, 0, sizeof *found);
 	found->outcome = XR_SETS_NO_STEP;
 	if (p->n == 0)
 		make_pages(probe, p);
-	if (look(p, hunt->again ? AGAIN : PATIENTLY) != 0 || p->walks.trouble)
+	if (xr_twins_look(p, hunt->again ? XR_AGAIN : XR_PATIENTLY) != 0 || p->walks.trouble)
 		return p->walks.trouble ? 0 : -1;
 	for (size_t i = 0; i < p->n; i++) {
 		x[i] = (double)(p->count[i] * probe->shortcut);
@@ -524,7 +275,7 @@ static int take_shortcut(const struct xr_sets *probe, struct hunt *hunt, struct 
 	}
 	for (; at + 2 < p->n; at++) {
 		const double *e = &p->excess[at], base = xr_walks_low(&p->walks, 2 * at + 1);
-		if (e[0] > fmax(least_step * base, 6 * noise) && e[1] > e[0] && e[2] > e[0])
+		if (e[0] > fmax(xr_least_step * base, 6 * noise) && e[1] > e[0] && e[2] > e[0])
 			break;
 		noise = (noise * (double)at + fabs(e[0])) / (double)(at + 1);
 	}
@@ -536,7 +287,7 @@ static int take_shortcut(const struct xr_sets *probe, struct hunt *hunt, struct 
 	found->base = xr_walks_low(&p->walks, 2 * at + 1);
 	hunt->calm = xr_walks_calm(&p->walks);
 	double much = fmin(overflown * most, 0.8 * p->excess[at]);
-	return find_rest(probe, hunt, fmin(much, 1.5 * sure_step * found->base), found);
+	return find_rest(probe, hunt, fmin(much, 1.5 * xr_sure_step * found->base), found);
 }
 
 /* Rows shorter than what the short cut found must fit, longer ones must not. Ways larger than a page may be chosen by
@@ -546,18 +297,18 @@ static int confirm(const struct xr_sets *probe, struct hunt *hunt, struct xr_set
 	static const double share[] = {0.25, 0.5, 0.75, 1.35, 1.7};
 	enum { ROWS = sizeof share / sizeof *share, FIT = 3 };
 	const double bytes = (double)(found->ways * found->way);
-	struct pairs *p = &hunt->confirming;
+	struct xr_twins *p = &hunt->confirming;
 	if (found->way > probe->page) {
 		found->confidence = 0;
 		return 0;
 	}
 	if (p->n == 0 || hunt->confirmed < bytes || hunt->confirmed > bytes) {
-		init_pairs(probe, p);
+		xr_twins_init(probe, p);
 		hunt->confirmed = bytes;
 		for (size_t i = 0; i < ROWS && 1.7 * bytes <= (double)probe->bench->bytes; i++)
-			add_pair(probe, p, probe->unit, (unsigned)(share[i] * bytes / (double)probe->unit), 1);
+			xr_twins_add(probe, p, probe->unit, (unsigned)(share[i] * bytes / (double)probe->unit), 1);
 	}
-	if (p->n < ROWS || look(p, hunt->again ? AGAIN : PATIENTLY) != 0) {
+	if (p->n < ROWS || xr_twins_look(p, hunt->again ? XR_AGAIN : XR_PATIENTLY) != 0) {
 		found->confidence = 0;
 		return p->n < ROWS ? 0 : -1;
 	}
@@ -565,7 +316,7 @@ static int confirm(const struct xr_sets *probe, struct hunt *hunt, struct xr_set
 	for (size_t i = 0; i < ROWS;
 	     i++) { /* what fits misses nothing, not even what a nearer and cheaper level lacks */
 		const double base = xr_walks_low(&p->walks, 2 * i + 1);
-		right &= i < FIT ? p->excess[i] < fmin(0.15 * found->penalty, sure_step * base)
+		right &= i < FIT ? p->excess[i] < fmin(0.15 * found->penalty, xr_sure_step * base)
 		                 : p->excess[i] > 0.25 * found->penalty;
 	}
 	hunt->calm &= xr_walks_calm(&p->walks);
@@ -627,7 +378,7 @@ static int attempt(const struct xr_sets *probe, struct hunt *hunt, struct xr_set
 	if (try_rows(probe, hunt, found, &bold) != 0)
 		return -1;
 	for (int i = 0; i < FALSE_STEPS && bold >= 0 && found->confidence < 0.5 &&
-	                rows->excess[bold + AHEAD] < sure_step * rows->base[bold];
+	                rows->excess[bold + AHEAD] < xr_sure_step * rows->base[bold];
 	     i++) {
 		rows->skip = (size_t)bold + 1;
 		if (try_rows(probe, hunt, &further, &bold) != 0)
@@ -684,7 +435,7 @@ int xr_sets_find(const struct xr_sets *probe, struct xr_sets_found *found)
 			return 0;
 		hunt->again = hunt->calm;
 	} while (n < ATTEMPTS && likeness(tried, n, n - 1) < ENOUGH &&
-	         (hunt->calm || n < HASTY || may_wait(probe->bench)));
+	         (hunt->calm || n < HASTY || xr_walks_may_wait(probe->bench)));
 	*found = most_frequent(tried, n);
 	found->confidence = fmin(found->confidence, 0.6);
 	return 0;
@@ -692,14 +443,14 @@ int xr_sets_find(const struct xr_sets *probe, struct xr_sets_found *found)
 
 int xr_sets_again(const struct xr_sets *probe, struct xr_sets_found *found)
 {
-	struct curves *curves = xr_arena_alloc(xr_run_arena(probe->bench->run), sizeof *curves);
+	struct xr_set_curves *curves = xr_arena_alloc(xr_run_arena(probe->bench->run), sizeof *curves);
 	struct xr_overflow_fit fit[2];
 	curves->memo = xr_overflow_memo(xr_run_arena(probe->bench->run));
 	for (int i = 0; i < LAST_LOOKS; i++) {
 		bool calm = true;
-		if (find_ways(probe, curves, (double)(found->ways * found->way), found->way, true, fit, &calm) != 0)
+		if (xr_set_ways(probe, curves, (double)(found->ways * found->way), found->way, true, fit, &calm) != 0)
 			return -1;
-		if (fit[0].ways == found->ways && fit[0].misfit < good_misfit) {
+		if (fit[0].ways == found->ways && fit[0].misfit < xr_good_misfit) {
 			found->penalty = fit[0].penalty;
 			return 0;
 		}

@@ -9,8 +9,8 @@
  * cancels in the difference. A disturbed answer (the two strides disagree, the curve is not that of a set that
  * overflows) is asked for again.
  */
-#ifndef XR_MICRO_SETS_H
-#define XR_MICRO_SETS_H
+#ifndef XR_METHOD_SETS_H
+#define XR_METHOD_SETS_H
 
 #include "method/walks.h"
 

@@ -5,8 +5,8 @@
  * for moments in which nobody is there and says which samples are from others; both kinds are kept apart. What is known
  * only from disturbed samples is in doubt.
  */
-#ifndef XR_MICRO_WALKS_H
-#define XR_MICRO_WALKS_H
+#ifndef XR_METHOD_WALKS_H
+#define XR_METHOD_WALKS_H
 
 #include "micro/micro.h"
 
