@@ -150,7 +150,7 @@ static void simulate_script(struct xr_model *model, struct xr_job *job, struct x
 	free(c->rep_cycles);
 	c->rep_cycles = xr_calloc(most, sizeof *c->rep_cycles);
 	c->n_reps = 0;
-	repeat(model, spec, trip, &c->untimed_cycles, &counted); /* warming up */
+	double before = repeat(model, spec, trip, &c->untimed_cycles, &counted); /* warming up */
 	if (model->samples == 1 && model->machine.mhz * 1e-3 * model->sample_ns < c->untimed_cycles)
 		most = 1; /* nobody asks for a second repetition */
 	while (c->n_reps < most) {
@@ -159,6 +159,7 @@ static void simulate_script(struct xr_model *model, struct xr_job *job, struct x
 		size_t same = 1;
 		while (same < c->n_reps && cycles == c->rep_cycles[c->n_reps - 1 - same])
 			same++;
+		same += same == c->n_reps && cycles == before;
 		if (!random && same >= (steps > 1000 ? 2u : 3u)) {
 			c->rep_cycles[0] = cycles; /* so it goes on for ever */
 			c->n_reps = 1;

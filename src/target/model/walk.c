@@ -12,6 +12,7 @@
 
 enum {
 	VISITS_MAX = 20000,
+	LINES_MAX = 4096, /* the same of straight-line code */
 	WARM_VISITS = 2048,
 	COUNT_VISITS = 4096,
 	STATEMENT_BYTES = 4,
@@ -79,11 +80,16 @@ static void settle(struct xr_model *model, struct xr_mem *mem, struct xr_trip *t
 {
 	enum xr_walk_kind kind = job->spec->walk.kind;
 	struct walked counted = {0}, after = {0};
-	for (int lap = 0; lap < 2; lap++) { /* the second lap has everything at home, or more have to be walked */
+	double before = -1;
+	bool same = false;
+	for (int lap = 0; lap < (kind == XR_JUMPS ? 2 : 3) && !same; lap++) {
 		counted = (struct walked){0};
 		run(model, mem, trip, reads, kind, trip->n, &counted);
+		same = (lap && !(counted.tally.disturbed > 0)) || (kind != XR_JUMPS && counted.cycles == before);
+		before = counted.cycles;
 	}
-	if (counted.tally.disturbed > 0 && trip->n < COUNT_VISITS) { /* else the second lap was long enough */
+	/* laps in the same order that cost the same go on so; or the last lap was long enough, or more have to be walked */
+	if (!same && trip->n < COUNT_VISITS) {
 		run(model, mem, trip, reads, kind, laps(trip->n, 1, WARM_VISITS), &counted);
 		counted = (struct walked){0};
 		run(model, mem, trip, reads, kind, laps(trip->n, 1, COUNT_VISITS), &counted);
@@ -145,7 +151,7 @@ void xr_model_prepare_walk(struct xr_model *model, struct xr_job *job, struct xr
 	                          .seed = straight ? 0 : walk->seed};
 	struct xr_trip trip;
 	uint64_t by = 1;
-	while (xr_trip_count(&places) / by > VISITS_MAX)
+	while (xr_trip_count(&places) / by > (straight ? LINES_MAX : VISITS_MAX))
 		by *= 2;
 	struct xr_machine small = xr_machine_scaled(&model->machine, by);
 	struct xr_mem *mem = by > 1 ? xr_mem_new(&small, xr_rng_next(&model->rng)) : model->mem;
