@@ -15,6 +15,7 @@ enum {
 	LINES_MAX = 4096, /* the same of straight-line code */
 	WARM_VISITS = 2048,
 	COUNT_VISITS = 4096,
+	LAPS_MIN = 24,
 	STATEMENT_BYTES = 4,
 	BLOCK_BYTES = 16,
 	IRQ_LINES = 64,
@@ -70,9 +71,13 @@ static void run(struct xr_model *model, struct xr_mem *mem, struct xr_trip *trip
 	sum->visits += (double)visits;
 }
 
-static size_t laps(size_t n, size_t at_least, size_t visits)
+/* Visits of whole laps: about `visits` accesses, the data's among them, but of so many visits at least LAPS_MIN laps. */
+static size_t laps(size_t n, const struct reads *reads, size_t visits)
 {
-	return n * at_least > visits ? n * at_least : (visits + n - 1) / n * n;
+	size_t accesses = n + (size_t)(reads->bytes ? reads->bytes / reads->step : 0);
+	size_t enough = (visits + accesses - 1) / accesses, most = (visits + n - 1) / n;
+	size_t least = most < LAPS_MIN ? most : LAPS_MIN;
+	return n * (enough > least ? enough : least);
 }
 
 static void settle(struct xr_model *model, struct xr_mem *mem, struct xr_trip *trip, const struct reads *reads,
@@ -90,9 +95,9 @@ static void settle(struct xr_model *model, struct xr_mem *mem, struct xr_trip *t
 	}
 	/* laps in the same order that cost the same go on so; or the last lap was long enough, or more have to be walked */
 	if (!same && trip->n < COUNT_VISITS) {
-		run(model, mem, trip, reads, kind, laps(trip->n, 1, WARM_VISITS), &counted);
+		run(model, mem, trip, reads, kind, laps(trip->n, reads, WARM_VISITS), &counted);
 		counted = (struct walked){0};
-		run(model, mem, trip, reads, kind, laps(trip->n, 1, COUNT_VISITS), &counted);
+		run(model, mem, trip, reads, kind, laps(trip->n, reads, COUNT_VISITS), &counted);
 	}
 	job->one.cycles = counted.cycles / counted.visits;
 	xr_trip_events(&counted.tally, job->one.cycles, &model->machine, events);
