@@ -539,7 +539,10 @@ static void warm_up(struct xr_agent_chain *c)
 	}
 	if (!c->unsettled && p->access == READ && p->n > 1 && p->n <= PICKS_UP_TO)
 		drive_strangers_out(c, p);
-	run_endless(c, p->n < 4096 ? 4096 + p->n : p->n);
+	if (c->cursors > 1) /* two laps together: what a level holds that others throw out came there in the first */
+		run_endless(c, 2 * p->n / c->cursors + 4096);
+	else
+		run_endless(c, p->n < 4096 ? 4096 + p->n : p->n);
 }
 
 void xr_chain_ready(struct xr_agent_chain *chain)

@@ -5,7 +5,15 @@
 
 #include <math.h>
 
-enum { CURVES = 5, FINE = 6, COARSE = 4 /* walks to an octave, around the size that matters */ };
+enum {
+	CURVES = 5,     /* at most, */
+	PER_OCTAVE = 4, /* walks, around the size that matters */
+	CURSORS = 12,   /* about as many lines as a core can wait for at once */
+	FEWEST = 4,     /* pages */
+};
+static const double agree = 0.05; /* two curves of a quiet machine */
+static const double flat = 1.25;  /* walks that are all misses: twice as large ones take less than that */
+static const double apart = 1.4;  /* walks that are all misses and such that are none, at least */
 static const double enough = 0.2; /* of the walk: one that the level keeps so much more of has fewer lines */
 
 /* Of a walk over so many bytes, those that the level answered. */
@@ -28,6 +36,32 @@ double xr_effective_of(const struct xr_effective *e, const struct xr_staircase *
 	return sqrt(most * fmax(half, most));
 }
 
+static int add_walk(const struct xr_effective *e, double pages, struct xr_staircase *curve)
+{
+	double cycles;
+
+	if (pages < 1 || pages * e->page > (double)e->most || curve->n == XR_STAIRS_MAX)
+		return 0;
+	if (xr_walk_time(&e->walk, (uint64_t)(pages * e->page), &cycles, NULL) != 0)
+		return -1;
+	if (cycles > 0) {
+		curve->pages[curve->n] = pages;
+		curve->cycles[curve->n++] = cycles;
+	}
+	return 0;
+}
+
+/* An octave below and above this size. */
+static int add_walks(const struct xr_effective *e, double center, struct xr_staircase *curve)
+{
+	for (int i = -PER_OCTAVE; i <= PER_OCTAVE; i++)
+		if (add_walk(e, floor(center * exp2(i / (double)PER_OCTAVE)), curve) != 0)
+			return -1;
+	return 0;
+}
+
+/* ---- a level of one's own -------------------------------------------------------------------------------------- */
+
 /* The size of which the level kept most, in pages. */
 static double center_of(const struct xr_effective *e, const struct xr_staircase *curve)
 {
@@ -42,44 +76,65 @@ static double center_of(const struct xr_effective *e, const struct xr_staircase 
 	return center;
 }
 
-/* Walks around this size, `per` to an octave, from an octave's half below to its half above. */
-static int add_walks(const struct xr_effective *e, double center, int per, struct xr_staircase *curve)
+static double differ(const double *value, size_t n)
 {
-	for (int i = -per / 2; i <= per / 2 && curve->n < XR_STAIRS_MAX && center > 0; i++) {
-		double pages = floor(center * exp2(i / (double)per)), cycles;
-
-		if (pages < 1 || pages * e->page > (double)e->most)
-			continue;
-		if (xr_walk_time(&e->walk, (uint64_t)(pages * e->page), &cycles, NULL) != 0)
-			return -1;
-		if (!(cycles > 0))
-			continue;
-		curve->pages[curve->n] = pages;
-		curve->cycles[curve->n++] = cycles;
-	}
-	return 0;
+	return n > 1 ? xr_max(value, n) / fmax(1, xr_min(value, n)) - 1 : INFINITY;
 }
 
-int xr_effective_find(struct xr_effective *e, struct xr_staircase *curve)
+/* Curves of walks around this many pages until two of them agree. */
+static int take_curves(struct xr_effective *e, double center)
 {
 	double value[CURVES];
 
-	if (add_walks(e, center_of(e, curve), FINE, curve) != 0)
-		return -1;
-	value[0] = xr_effective_of(e, curve);
-	/* On a quiet machine one more walk tells whether it is. */
-	for (e->curves = 1; e->curves < (e->restless ? CURVES : 2); e->curves++) {
-		struct xr_staircase again = {.n = 0};
+	for (e->curves = 0; e->curves < CURVES && !(differ(value, e->curves) < agree); e->curves++) {
+		struct xr_staircase around = {.n = 0};
 
-		if (add_walks(e, center_of(e, curve), e->restless ? COARSE : 1, &again) != 0)
+		if (add_walks(e, center, &around) != 0)
 			return -1;
-		value[e->curves] = xr_effective_of(e, &again);
+		value[e->curves] = xr_effective_of(e, &around);
 	}
-	e->bytes = e->restless ? xr_median(value, e->curves) : value[0];
-	e->spread = e->bytes > 0
-	                    ? (e->restless ? xr_mad(value, e->curves) : fmax(0, value[0] - value[1]) / 2) / e->bytes
-	                    : 1;
+	e->bytes = xr_median(value, e->curves);
+	e->spread = e->bytes > 0 ? xr_mad(value, e->curves) / e->bytes : 1;
+	e->low = xr_min(value, e->curves);
+	e->high = xr_max(value, e->curves);
 	return 0;
+}
+
+/* ---- the last one, beside neighbours --------------------------------------------------------------------------- */
+
+/* Walks of more and more bytes until they do not get slower any more: how long a step takes that this level answers, and
+ * one that it does not. Both may be limited by how many can be under way at once, but are not quicker than a single one. */
+static int see_both_ends(struct xr_effective *e, struct xr_staircase *curve)
+{
+	double bytes = fmax(1.5 * e->inner, FEWEST * e->page), near = INFINITY, far = 0, last;
+
+	for (; bytes <= (double)e->most; bytes *= 2) {
+		if (add_walk(e, floor(bytes / e->page), curve) != 0)
+			return -1;
+		if (!curve->n)
+			break;
+		last = far;
+		far = curve->cycles[curve->n - 1];
+		near = fmin(near, far);
+		if (far < flat * last && last > apart * fmax(e->near, near) && bytes > 2 * e->alone)
+			break;
+	}
+	e->near = fmax(e->near, near);
+	e->far = fmax(e->far, far);
+	return 0;
+}
+
+int xr_effective_find(struct xr_effective *e, const struct xr_staircase *curve)
+{
+	struct xr_staircase ends = {.n = 0};
+
+	e->alone = xr_effective_of(e, curve);
+	if (!e->last) /* nobody else but this core's own threads */
+		return take_curves(e, center_of(e, curve));
+	e->walk.cursors = CURSORS;
+	if (see_both_ends(e, &ends) != 0)
+		return -1;
+	return take_curves(e, xr_effective_of(e, &ends) / e->page);
 }
 
 int xr_effective_line(const struct xr_effective *e, double *line)

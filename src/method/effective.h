@@ -1,8 +1,12 @@
 /* The effective capacity of a level: what a program gets of it, whatever its sets, beside whoever shares it.
  *
  * Random walks over all lines of more and more bytes, between the level's latency and the next one's: how many of the bytes
- * did the level keep? On a machine with neighbours the answer changes from one moment to the next: then several curves are
- * taken, and how much they differ is part of the answer.
+ * did the level keep? Curves are taken until two agree; where none do, how much they differ is part of the answer.
+ *
+ * The last level is often shared. A line that nobody asks for again then leaves it after a time, a millisecond or two where
+ * many others are busy, not after so many accesses of ours. Who waits for every line before asking for the next keeps as
+ * many as he gets round to in that time: with 12 walks under way at once it was several times as much as with one, and
+ * differed less from one minute to the next. So that is how the last level is asked.
  */
 #ifndef XR_METHOD_EFFECTIVE_H
 #define XR_METHOD_EFFECTIVE_H
@@ -14,8 +18,11 @@ struct xr_effective {
 	double page;          /* bytes, unit of the curves */
 	double near, far;     /* cycles: this level's latency, the next one's */
 	uint64_t most;        /* bytes of the largest walk */
-	bool restless;        /* there are neighbours */
+	bool last;            /* level before memory: others may use it, too */
+	double inner;         /* bytes of the level before this one; 0: not known */
 	double bytes, spread; /* result: the capacity; how much curves differ, as a share of it */
+	double low, high;     /* result: the smallest and the largest of them */
+	double alone;         /* result: what one walk keeps that waits for every step, about */
 	size_t curves;        /* result: how many of them */
 };
 
@@ -24,8 +31,9 @@ struct xr_effective {
  * twice their size. The result is between the two. */
 double xr_effective_of(const struct xr_effective *e, const struct xr_staircase *curve);
 
-/* From a curve that reaches from well below to well above; adds walks to it. 0, or -1 as xr_run_time(). */
-int xr_effective_find(struct xr_effective *e, struct xr_staircase *curve);
+/* From a curve, of single walks, that reaches from well below to well above. Then walk, near and far are those that were
+ * used. 0, or -1 as xr_run_time(). */
+int xr_effective_find(struct xr_effective *e, const struct xr_staircase *curve);
 
 /* The line of a level whose sets are hashed: a walk that is too large for the level, over every line or over every second
  * one: that is half as many lines, unless two of them are one. *line 0: not seen. After xr_effective_find(). */

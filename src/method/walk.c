@@ -44,6 +44,7 @@ int xr_walk_read(const struct xr_walk *w, uint64_t bytes, struct xr_reading *rea
 	*all = (struct xr_span){0, w->line, (uint32_t)(bytes / w->line)};
 	spec = xr_spec_cycle((struct xr_buffer){w->buffer, room, XR_SMALL}, all, 1,
 	                     xr_rng_next(xr_run_rng(w->run)) >> 16 | 1);
+	spec.chain.cursors = w->cursors;
 	if (xr_run_time_with(w->run, &effort, &spec, 1, reading) != 0)
 		return -1;
 	if (reading->status == XR_READ_OK && w->page) {

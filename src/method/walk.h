@@ -17,6 +17,7 @@ struct xr_walk {
 	uint64_t page, line;      /* page 0: none */
 	struct xr_tlbs tlbs;
 	struct xr_effort effort;  /* {0}: 5 samples */
+	unsigned cursors;         /* walks at once over the same cycle, 0: one; the time is that of a step of all of them */
 };
 
 /* Cycles per access, as little disturbed as can be; *cycles < 0: could not be read. *cycle_ns (may be NULL): what a

@@ -41,8 +41,10 @@ enum {
 };
 static const uint64_t dense_wanted = UINT64_C(64) << 20, most_wanted = UINT64_C(256) << 20;
 static const double coarse_ns = 100;
-static const double most_sure = 0.88;                      /* of what a convention cuts out of a slope */
-static const double moves = 0.25;                          /* too much to be a capacity */
+static const double most_sure = 0.88; /* of what a convention cuts out of a slope */
+static const double moves = 0.25;     /* too much to be a capacity */
+static const double shared = 1.5;     /* times as much is kept by who comes back sooner: others take it away */
+static const double MIB = 1 << 20;
 static const double least_sample_ns = 4e3, granules = 200; /* of a lap */
 static const double restless =
 	0.05; /* of the first latency: what nothing in between may make of it on a quiet machine */
@@ -318,7 +320,7 @@ static struct xr_laps laps_for(const struct outer *o, size_t level)
 
 /* ---- facts of one level ---------------------------------------------------------------------------------------- */
 
-static struct xr_effective effective_for(const struct outer *o, size_t level);
+static struct xr_effective effective_for(struct outer *o, size_t level);
 
 static void put_line(struct outer *o, size_t level, double line, double sure)
 {
@@ -396,8 +398,12 @@ static void put_geometry(struct outer *o, size_t level, const struct xr_geometry
 
 /* ---- effective capacity ---------------------------------------------------------------------------------------- */
 
-static struct xr_effective effective_for(const struct outer *o, size_t level)
+static struct xr_effective effective_for(struct outer *o, size_t level)
 {
+	double inner = level == 1 ? (double)(o->first.ways * o->first.way)
+	                          : xr_run_number(o->run, level_id(o, level - 1, "capacity"),
+	                                          o->level[level - 1].items * (double)o->evict.item);
+
 	return (struct xr_effective){.walk = {.run = o->run,
 	                                      .buffer = BUFFER + 3,
 	                                      .page = o->evict.page,
@@ -407,7 +413,8 @@ static struct xr_effective effective_for(const struct outer *o, size_t level)
 	                             .near = o->level[level].latency,
 	                             .far = o->level[level + 1].latency,
 	                             .most = o->most,
-	                             .restless = is_restless(o)};
+	                             .inner = inner,
+	                             .last = level + 2 == o->n_levels};
 }
 
 static int put_effective(struct outer *o, size_t level, const char *why)
@@ -431,8 +438,15 @@ static int put_effective(struct outer *o, size_t level, const char *why)
 	fact = xr_fact_number(d, level_id(o, level, "capacity"), e.bytes, "bytes", fmax(0.3, most_sure - 2 * e.spread),
 	                      "random walks over more and more bytes");
 	if (e.spread > moves)
-		xr_fact_doubt(fact, "neighbours make it move: by %.0f %% from one moment to the next", 100 * e.spread);
-	xr_fact_note(fact, "effective: what a program gets now, beside whoever shares this cache");
+		xr_fact_doubt(fact, "neighbours make it move: %.1f to %.1f MiB while it was measured", e.low / MIB,
+		              e.high / MIB);
+	else if (e.last && e.alone * shared < e.bytes)
+		xr_fact_note(fact,
+		             "effective, beside others who use this cache: %.1f to %.1f MiB while it was measured; "
+		             "about %.1f MiB for who waits for each line before asking for the next",
+		             e.low / MIB, e.high / MIB, e.alone / MIB);
+	else
+		xr_fact_note(fact, "effective: what a program gets now, beside whoever shares this cache");
 	xr_fact_add_series(fact, "cache.walk");
 	return 0;
 }

@@ -14,6 +14,7 @@ static const struct {
 	{"statement.in_flight", 0.34},
 	{"timer", 0.5},
 	{"cpu.frequency", 0.1},
+	{"cache.l3.capacity", 0.35}, /* what neighbours leave of it */
 	{"cache.*.capacity", 0.12},
 	{"cache.l3.latency", 0.2},
 	{"memory.latency", 0.2},
