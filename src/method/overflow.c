@@ -101,12 +101,11 @@ double xr_overflow_share(struct xr_overflow_memo *memo, enum xr_overflow policy,
 {
 	if (n <= ways || ways == 0)
 		return n <= ways ? 0.0 : 1.0;
-	if (policy == XR_OVERFLOW_LRU)
-		return lru_share(ways, n);
-	const uint64_t key = (uint64_t)policy << 48 | (uint64_t)ways << 24 | n;
+	const uint64_t key = (uint64_t)(policy + 1) << 48 | (uint64_t)ways << 24 | n;
 	struct entry *entry = place_of(memo, key);
 	if (!entry->key) {
-		*entry = (struct entry){key, trial_share(memo->arena, policy, ways, n)};
+		*entry = (struct entry){key, policy == XR_OVERFLOW_LRU ? lru_share(ways, n)
+		                                                       : trial_share(memo->arena, policy, ways, n)};
 		if (++memo->n > memo->room / 2) {
 			grow(memo);
 			entry = place_of(memo, key);

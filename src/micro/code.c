@@ -54,35 +54,43 @@ struct straight {
 	bool unsupported;
 };
 
-/* Times bodies of these sizes; each stands for the quickest of its neighbours. Whatever disturbs makes bodies slow, so
- * slow ones are looked at again. */
-static int time_bodies(struct straight *s, const double *bytes, size_t n, double *cycles, int neighbours)
+/* Looks at bodies of `n` sizes and `neighbours` of each, and takes the quickest. Whatever disturbs makes bodies slow, so
+ * those that were not seen in peace are looked at again. */
+static int look_at(struct straight *s, const double *bytes, size_t n, int neighbours, double *cycles)
 {
 	struct xr_walks walks;
-	bool slow = true;
 	xr_walks_init(&walks, &s->bench);
 	for (size_t i = 0; i < n; i++)
 		for (int k = 0; k < neighbours; k++)
-			xr_walks_add_straight(&walks, (uint64_t)(bytes[i] * (1 - neighbourhood * k / neighbours)));
-	for (int look = 0; look < LOOKS && slow; look++) {
+			xr_walks_add_straight(&walks, (uint64_t)(bytes[i] * (1 - neighbourhood * k / NEIGHBOURS)));
+	for (int look = 0; look < LOOKS && !xr_walks_calm(&walks); look++) {
 		if (xr_walks_look(&walks, SAMPLES, 1) != 0)
 			return -1;
 		s->trouble = walks.trouble;
-		s->calm &= xr_walks_calm(&walks);
 		s->unsupported = walks.unsupported;
 		if (s->trouble)
 			return 0;
-		slow = false;
-		for (size_t i = 0; i < n; i++) {
-			cycles[i] = INFINITY;
-			for (int k = 0; k < neighbours; k++)
-				cycles[i] = fmin(cycles[i], xr_walks_low(&walks, i * (size_t)neighbours + (size_t)k));
-			slow |= s->threshold > 0 && cycles[i] >= s->threshold;
-		}
 	}
+	s->calm &= xr_walks_calm(&walks);
 	s->statement = walks.point[0].code_bytes;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < walks.n; i++) {
+		double *quickest = &cycles[i / (size_t)neighbours], low = xr_walks_low(&walks, i);
+		*quickest = i % (size_t)neighbours ? fmin(*quickest, low) : low;
+	}
+	return 0;
+}
+
+/* Times bodies of these sizes; each stands for the quickest of its neighbours, which only matter where it is slow. */
+static int time_bodies(struct straight *s, const double *bytes, size_t n, double *cycles)
+{
+	if (look_at(s, bytes, n, 1, cycles) != 0)
+		return -1;
+	for (size_t i = 0; i < n && !s->trouble; i++) {
+		if (s->threshold > 0 && cycles[i] >= s->threshold &&
+		    look_at(s, &bytes[i], 1, NEIGHBOURS, &cycles[i]) != 0)
+			return -1;
 		s->body[s->n++] = (struct body){bytes[i], cycles[i]};
+	}
 	return 0;
 }
 
@@ -91,7 +99,7 @@ static int find_threshold(struct straight *s)
 	double bytes[SHORT_BODIES], cycles[SHORT_BODIES], squares = 0;
 	for (int i = 0; i < SHORT_BODIES; i++)
 		bytes[i] = SHORTEST * (1 + i / (double)SHORT_BODIES);
-	if (time_bodies(s, bytes, SHORT_BODIES, cycles, 1) != 0)
+	if (time_bodies(s, bytes, SHORT_BODIES, cycles) != 0)
 		return -1;
 	if (s->trouble)
 		return 0;
@@ -112,7 +120,7 @@ static int enclose(struct straight *s, double *fits, double *slow)
 	*slow = 0;
 	for (double bytes = 2 * SHORTEST; bytes <= most_of_region * (double)s->bench.bytes && n < DOUBLINGS_MAX;
 	     bytes *= 2) {
-		if (time_bodies(s, &bytes, 1, &cycles, NEIGHBOURS) != 0)
+		if (time_bodies(s, &bytes, 1, &cycles) != 0)
 			return -1;
 		if (s->trouble)
 			return 0;
@@ -130,7 +138,7 @@ static int bisect(struct straight *s, double *fits, double *slow)
 {
 	for (int i = 0; i<BISECTIONS && * slow> 0; i++) {
 		double middle = sqrt(*fits * *slow), cycles;
-		if (time_bodies(s, &middle, 1, &cycles, NEIGHBOURS) != 0)
+		if (time_bodies(s, &middle, 1, &cycles) != 0)
 			return -1;
 		if (s->trouble)
 			return 0;
@@ -146,7 +154,7 @@ static int confirm(struct straight *s, double fits, double slow)
 	const double most = most_of_region * (double)s->bench.bytes;
 	const double bytes[] = {fits / 2, 0.97 * fits, fmin(1.5 * slow, most), fmin(2.5 * slow, most)};
 	double cycles[4];
-	if (time_bodies(s, bytes, slow > 0 ? 4 : 2, cycles, NEIGHBOURS) != 0)
+	if (time_bodies(s, bytes, slow > 0 ? 4 : 2, cycles) != 0)
 		return -1;
 	s->clear = !s->trouble && fmax(cycles[0], cycles[1]) < s->threshold &&
 	           (slow <= 0 || fmin(cycles[2], cycles[3]) > clearly * fmax(cycles[0], cycles[1]));

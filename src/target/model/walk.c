@@ -13,8 +13,8 @@
 enum {
 	VISITS_MAX = 20000,
 	LINES_MAX = 4096, /* the same of straight-line code */
-	WARM_VISITS = 2048,
-	COUNT_VISITS = 4096,
+	WARM_VISITS = 768,
+	COUNT_VISITS = 2048,
 	LAPS_MIN = 24,
 	STATEMENT_BYTES = 4,
 	BLOCK_BYTES = 16,
