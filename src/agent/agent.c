@@ -298,15 +298,24 @@ static void sample_work(int i)
 	add_sample(i, &t);
 }
 
-/* Code walks, too, between two looks that found the core left alone, and again when it was not. */
+/* Of two references the shorter one, if they disagree: the other was disturbed, or the clock moved. */
+static double join_references(double before, double after, int *disagree)
+{
+	double diff = after > before ? after - before : before - after;
+	*disagree = diff > 0.01 * before;
+	return *disagree ? (before < after ? before : after) : (before + after) / 2;
+}
+
+/* Code walks, too, between two looks that found the core left alone, and again when it was not. Looks bring a reference
+ * with them: pauses of a neighbour are too short to spend on a longer one. */
 static void sample_walk(int i)
 {
 	struct spec *s = &specs[i];
 	struct xr_team_sample t = {0};
 	t.hit = 1;
 	do {
-		int others = xr_quiet_wait(&quiet_ns);
-		double start = xr_now_ns();
+		int others = xr_quiet_wait(&quiet_ns), moved;
+		double start = xr_now_ns(), reference = xr_quiet_reference_ns();
 		long before = preemptions();
 		settle(s);
 		t.short_ns = timed_run(s, s->reps_short, &t.short_ops);
@@ -314,6 +323,8 @@ static void sample_walk(int i)
 		t.hit = xr_quiet_look();
 		if (others > t.hit || preemptions() != before)
 			t.hit = others > t.hit ? others : INT_MAX;
+		t.ref_ns = join_references(reference, xr_quiet_reference_ns(), &moved);
+		t.hit = moved && !t.hit ? 1 : t.hit;
 		quiet_ns -= t.hit ? xr_now_ns() - start : 0;
 	} while (t.hit && quiet_ns > 0);
 	add_sample(i, &t);
@@ -360,6 +371,12 @@ static void take_rounds(int rounds, int *idx, int k)
 		shuffle(idx, k);
 		qsort(idx, (size_t)k, sizeof *idx, by_power);
 		for (int j = 0; j < k;) {
+			if (specs[idx[j]].kind == WALK && xr_quiet_reference_ns() > 0) {
+				if (!specs[idx[j]].bad)
+					sample_walk(idx[j]);
+				j++;
+				continue;
+			}
 			size_t from = n_samples;
 			double before = xr_reference_ns(), start = xr_now_ns();
 			do {

@@ -30,6 +30,7 @@ int xr_reference_adds(void);
  * Their best has to be found first: known is what xr_core_find() said in an earlier agent, 0: nothing yet. */
 double xr_core_find(double known);
 int xr_core_is_ours(void);
+double xr_core_slowdown(void); /* how many times as long as at their best such additions take; 1: too coarse a clock */
 
 /* Spins until the clock frequency is steady: three windows of 1 ms within 0.5 %, at most 2 s. */
 void xr_warm_up(void);

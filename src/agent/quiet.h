@@ -15,4 +15,7 @@ int xr_quiet_look(void);
 /* Looks until nobody is there; what was waited goes off *patience_ns. Returns what the last look said. */
 int xr_quiet_wait(double *patience_ns);
 
+/* The reference (clock.h) as the last look saw it, from a chain of a microsecond; 0: looks are not to be had. */
+double xr_quiet_reference_ns(void);
+
 #endif

@@ -2,23 +2,41 @@
 
 #include <math.h>
 
-enum { CURVE_SAMPLES = 12, CURVE_LOOKS = 2 };
+enum { CURVE_SAMPLES = 6, CURVE_LOOKS = 3 };
 
 const double xr_good_misfit = 0.06;
-static const double fine_misfit = 0.02; /* … or a third, if samples are enough */
+static const double fine_misfit = 0.02; /* … or a third, if samples are enough; more are no use if others fit far worse */
 static const double not_full = 0.6;     /* of what the mildest policy misses with one line too many */
+
+/* How many units are still of use: with far more, the next level overflows, too. */
+static unsigned last_count(unsigned hi)
+{
+	return hi * 8 / 5 + 4;
+}
 
 /* Every number around the expected one, fewer further away. */
 static void add_counts(const struct xr_sets *probe, struct xr_set_curve *curve, double fits)
 {
 	unsigned fine_from = curve->lo > 1 ? curve->lo - 1 : 1, fine_to = curve->hi + 3;
-	unsigned last = curve->hi * 8 / 5 + 4, fine = (fine_to - fine_from) / 24 + 1, coarse = (last - fine_to) / 8 + 1;
+	unsigned last = last_count(curve->hi), fine = (fine_to - fine_from) / 24 + 1, coarse = (last - fine_to) / 8 + 1;
 	unsigned sets = xr_sets_at_once(probe, curve->stride, last, fits);
 	unsigned at = curve->lo / 2 > 1 ? curve->lo / 2 : 1;
-	while (at <= last && curve->pairs.n < XR_TWINS_MAX && at * curve->stride <= probe->bench->bytes) {
-		xr_twins_add(probe, &curve->pairs, curve->stride, at, sets);
+	while (at <= last && curve->pairs->n < XR_TWINS_MAX && at * curve->stride <= probe->bench->bytes) {
+		xr_twins_add(probe, curve->pairs, curve->stride, at, sets);
 		at += at >= fine_to ? coarse : at >= fine_from ? fine : (fine_from - at + 3) / 4;
 	}
+}
+
+/* Does what was looked at already show this curve: every number around the expected ones, and enough beyond? */
+static bool knows(const struct xr_set_curves *curves, const struct xr_set_curve *curve)
+{
+	const struct xr_twins *known = curves->known;
+	unsigned next = curve->lo > 1 ? curve->lo - 1 : 1;
+	if (!known || curves->known_stride != curve->stride)
+		return false;
+	for (size_t i = 0; i < known->n; i++)
+		next += known->count[i] == next;
+	return next > curve->hi && known->count[known->n - 1] >= curve->hi * 3 / 2;
 }
 
 /* The curve of this stride and expectation: the one of an earlier attempt, whose samples then count too. */
@@ -30,11 +48,14 @@ static struct xr_set_curve *find_curve(const struct xr_sets *probe, struct xr_se
 			return &curves->curve[i];
 	size_t at = curves->n < XR_SET_CURVES ? curves->n++ : XR_SET_CURVES - 1;
 	struct xr_set_curve *curve = &curves->curve[at];
-	xr_twins_init(probe, &curve->pairs);
-	curve->pairs.samples = CURVE_SAMPLES;
-	curve->stride = stride;
-	curve->lo = lo;
-	curve->hi = hi;
+	*curve = (struct xr_set_curve){.stride = stride, .lo = lo, .hi = hi};
+	if (knows(curves, curve)) {
+		curve->pairs = curves->known;
+		return curve;
+	}
+	curve->pairs = xr_arena_alloc(xr_run_arena(probe->bench->run), sizeof *curve->pairs);
+	xr_twins_init(probe, curve->pairs);
+	curve->pairs->samples = CURVE_SAMPLES;
 	add_counts(probe, curve, fits);
 	return curve;
 }
@@ -42,22 +63,24 @@ static struct xr_set_curve *find_curve(const struct xr_sets *probe, struct xr_se
 static void keep_curve(const struct xr_sets *probe, const struct xr_set_curve *curve, const char *what)
 {
 	struct xr_arena *arena = xr_run_arena(probe->bench->run);
-	double *x = xr_arena_array(arena, double, curve->pairs.n);
-	for (size_t i = 0; i < curve->pairs.n; i++)
-		x[i] = curve->pairs.count[i];
+	double *x = xr_arena_array(arena, double, curve->pairs->n);
+	for (size_t i = 0; i < curve->pairs->n; i++)
+		x[i] = curve->pairs->count[i];
 	xr_series_put(xr_run_description(probe->bench->run), xr_arena_printf(arena, "%s.%s", probe->series, what),
-	              "count", "", x, "excess", "cycles", curve->pairs.excess, curve->pairs.n);
+	              "count", "", x, "excess", "cycles", curve->pairs->excess, curve->pairs->n);
 }
 
 /* Points up to where the next level overflows, too. The share of misses rises most at first, and less and less; where it
  * seems to rise more steeply again, it is not the share but the cost of a miss that rises. */
 static size_t undisturbed(const struct xr_set_curve *curve)
 {
-	const struct xr_twins *p = &curve->pairs;
+	const struct xr_twins *p = curve->pairs;
 	double steepest = 0, last = 0, noise = 0;
 	for (size_t i = 0; i < p->n && p->count[i] <= curve->lo; i++)
 		noise = fmax(noise, fabs(p->excess[i]));
 	for (size_t i = 1; i < p->n; i++) {
+		if (p->count[i] > last_count(curve->hi))
+			return i;
 		double slope = (p->excess[i] - p->excess[i - 1]) / (p->count[i] - p->count[i - 1]);
 		bool misses = p->excess[i - 1] > xr_sure_step * xr_walks_low(&p->walks, 2 * i - 1) &&
 		              p->excess[i] - p->excess[i - 1] > 4 * noise;
@@ -73,7 +96,7 @@ static size_t undisturbed(const struct xr_set_curve *curve)
  * could be fitted. */
 static bool rises_after(const struct xr_set_curve *curve, unsigned ways, double penalty)
 {
-	const struct xr_twins *p = &curve->pairs;
+	const struct xr_twins *p = curve->pairs;
 	double noise = 0, below = INFINITY, above = 0;
 	for (size_t i = 0; i < p->n; i++) {
 		if (p->count[i] <= curve->lo)
@@ -90,7 +113,7 @@ static bool rises_after(const struct xr_set_curve *curve, unsigned ways, double 
  * nothing may take noticeably longer: the last number before something does, or what the fit says. */
 static unsigned last_before_rise(const struct xr_set_curve *curve, unsigned ways)
 {
-	const struct xr_twins *p = &curve->pairs;
+	const struct xr_twins *p = curve->pairs;
 	for (size_t i = 1; i < p->n && p->count[i] <= ways; i++) {
 		double base = xr_walks_low(&p->walks, 2 * i + 1);
 		if (p->excess[i] > xr_sure_step * base && p->excess[i - 1] < xr_least_step * base)
@@ -104,7 +127,7 @@ static unsigned last_before_rise(const struct xr_set_curve *curve, unsigned ways
  * there, it is not full yet. */
 static struct xr_overflow_fit fit_curve(struct xr_overflow_memo *memo, const struct xr_set_curve *curve)
 {
-	const struct xr_twins *p = &curve->pairs;
+	const struct xr_twins *p = curve->pairs;
 	const size_t n = undisturbed(curve);
 	struct xr_overflow_fit fit = xr_overflow_fit(memo, p->count, p->excess, n, curve->lo, curve->hi);
 	double noise = 0;
@@ -135,11 +158,12 @@ int xr_set_ways(const struct xr_sets *probe, struct xr_set_curves *curves, doubl
 		struct xr_set_curve *curve = find_curve(probe, curves, way << k, lo, hi, rough);
 		int looks = 0;
 		do {
-			if (xr_twins_look(&curve->pairs, again || looks ? XR_AGAIN : XR_PATIENTLY) != 0)
+			if (xr_twins_look(curve->pairs, again || looks ? XR_AGAIN : XR_PATIENTLY) != 0)
 				return -1;
 			fit[k] = fit_curve(curves->memo, curve);
-		} while (++looks < CURVE_LOOKS && fit[k].misfit > fine_misfit && fit[k].misfit < xr_good_misfit);
-		*calm &= xr_walks_calm(&curve->pairs.walks);
+		} while (++looks < CURVE_LOOKS && xr_walks_may_wait(probe->bench) && fit[k].misfit > fine_misfit && fit[k].misfit < xr_good_misfit &&
+		         fit[k].margin < fit[k].misfit);
+		*calm &= xr_walks_calm(&curve->pairs->walks);
 		fit[k].ways = last_before_rise(curve, fit[k].ways);
 		if (k == 1 && fit[0].misfit < xr_good_misfit && rises_after(curve, fit[0].ways, fit[0].penalty))
 			fit[1].ways = fit[0].ways;

@@ -12,7 +12,7 @@ extern const double xr_good_misfit; /* of the penalty; a set that overflows in p
 
 /* Units at one stride: how a visit's time depends on their number. */
 struct xr_set_curve {
-	struct xr_twins pairs;
+	struct xr_twins *pairs;
 	uint64_t stride;
 	unsigned lo, hi; /* expected */
 };
@@ -20,6 +20,8 @@ struct xr_set_curve {
 struct xr_set_curves {
 	struct xr_set_curve curve[XR_SET_CURVES];
 	size_t n;
+	struct xr_twins *known;  /* units known_stride apart that were looked at already, in any number; NULL: none */
+	uint64_t known_stride;
 	struct xr_overflow_memo *memo;
 };
 

@@ -250,7 +250,7 @@ static int find_from(const struct xr_sets *probe, struct hunt *hunt, long at, st
  * how much fits with far shorter walks than rows. Where that leads to no clear answer, rows do. */
 static void make_pages(const struct xr_sets *probe, struct xr_twins *pages)
 {
-	static const unsigned count[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 17, 20, 24};
+	static const unsigned count[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 18, 20, 24};
 	xr_twins_init(probe, pages);
 	for (size_t i = 0; i < sizeof count / sizeof *count; i++)
 		if (count[i] * probe->shortcut <= probe->bench->bytes)
@@ -273,6 +273,8 @@ static int take_shortcut(const struct xr_sets *probe, struct hunt *hunt, struct 
 		x[i] = (double)(p->count[i] * probe->shortcut);
 		most = fmax(most, p->excess[i]);
 	}
+	hunt->curves.known = p;
+	hunt->curves.known_stride = probe->shortcut;
 	for (; at + 2 < p->n; at++) {
 		const double *e = &p->excess[at], base = xr_walks_low(&p->walks, 2 * at + 1);
 		if (e[0] > fmax(xr_least_step * base, 6 * noise) && e[1] > e[0] && e[2] > e[0])

@@ -5,7 +5,7 @@
 
 #include "method/sets.h"
 
-enum { XR_TWINS_MAX = 44, XR_TWINS_SAMPLES = 9 /* of one look */ };
+enum { XR_TWINS_MAX = 44, XR_TWINS_SAMPLES = 6 /* of one look */ };
 
 extern const double xr_least_step; /* of a visit: below this nothing is called a miss */
 extern const double xr_sure_step;  /* … and above this nothing else than misses is possible */

@@ -274,7 +274,7 @@ static int run(struct xr_run *run)
 		if (find_line(&probe, &found, 16, &line, &clear) != 0)
 			return -1;
 		probe.unit = line > SPACING ? line : SPACING;
-		if (line > SPACING && xr_sets_again(&probe, &found) != 0)
+		if (line > SPACING && found.confidence > 0.9 && xr_sets_again(&probe, &found) != 0)
 			return -1;
 		if (time_hit(&bench, &hit) != 0)
 			return -1;
