@@ -6,11 +6,11 @@
 
 enum {
 	VISITS = 256,
-	PER_FIRST = 400,    /* looks are counted by how long they took, in bins of this part of the first one */
-	PER_CHAIN = 2000,   /* the same for chains */
-	CHAIN_LEVEL = 20,   /* bins: the clock's frequency changes by steps larger than that, by far */
-	CHAIN_NOISE = 5,    /* bins: at rest a chain takes the same time again and again */
-	RANGE = 3,          /* times the first one: what takes longer is not counted apart */
+	PER_FIRST = 400,  /* looks are counted by how long they took, in bins of this part of the first one */
+	PER_CHAIN = 2000, /* the same for chains */
+	CHAIN_LEVEL = 20, /* bins: the clock's frequency changes by steps larger than that, by far */
+	CHAIN_NOISE = 5,  /* bins: at rest a chain takes the same time again and again */
+	RANGE = 3,        /* times the first one: what takes longer is not counted apart */
 	FIRST_LOOKS = 2000,
 	BETWEEN = 64, /* looks, then what a quick one is is found anew */
 	LEAST_QUICK = 8,
@@ -35,15 +35,16 @@ static const double fresh_ns = 4e3;
 static struct {
 	struct xr_agent_walk *row;
 	int unable;
-	unsigned long count[RANGE * PER_FIRST], looks, steady; /* steady: looks whose chain was undisturbed: those counted */
+	unsigned long count[RANGE * PER_FIRST], looks,
+		steady; /* steady: looks whose chain was undisturbed: those counted */
 	double bin;
 	unsigned long chain_count[RANGE * PER_CHAIN];
 	double chain_bin;
-	int noise;                    /* bins */
-	double last_chain_ns, chain_ops;  /* of the last look; in units of the reference */
-	double quick, counted;        /* up to this a look is quick; what it was when counting them began */
-	unsigned long quicks, stayed; /* quick ones; of these, after another */
-	unsigned long added, free;    /* quick ones with a look at additions; of these, with units free */
+	int noise;                       /* bins */
+	double last_chain_ns, chain_ops; /* of the last look; in units of the reference */
+	double quick, counted;           /* up to this a look is quick; what it was when counting them began */
+	unsigned long quicks, stayed;    /* quick ones; of these, after another */
+	unsigned long added, free;       /* quick ones with a look at additions; of these, with units free */
 	int was_quick;
 	double ours_at; /* when a look last found nobody */
 } quiet;

@@ -5,8 +5,9 @@
 enum { CURVE_SAMPLES = 6, CURVE_LOOKS = 3 };
 
 const double xr_good_misfit = 0.06;
-static const double fine_misfit = 0.02; /* … or a third, if samples are enough; more are no use if others fit far worse */
-static const double not_full = 0.6;     /* of what the mildest policy misses with one line too many */
+static const double fine_misfit =
+	0.02;                       /* … or a third, if samples are enough; more are no use if others fit far worse */
+static const double not_full = 0.6; /* of what the mildest policy misses with one line too many */
 
 /* How many units are still of use: with far more, the next level overflows, too. */
 static unsigned last_count(unsigned hi)
@@ -161,8 +162,8 @@ int xr_set_ways(const struct xr_sets *probe, struct xr_set_curves *curves, doubl
 			if (xr_twins_look(curve->pairs, again || looks ? XR_AGAIN : XR_PATIENTLY) != 0)
 				return -1;
 			fit[k] = fit_curve(curves->memo, curve);
-		} while (++looks < CURVE_LOOKS && xr_walks_may_wait(probe->bench) && fit[k].misfit > fine_misfit && fit[k].misfit < xr_good_misfit &&
-		         fit[k].margin < fit[k].misfit);
+		} while (++looks < CURVE_LOOKS && xr_walks_may_wait(probe->bench) && fit[k].misfit > fine_misfit &&
+		         fit[k].misfit < xr_good_misfit && fit[k].margin < fit[k].misfit);
 		*calm &= xr_walks_calm(&curve->pairs->walks);
 		fit[k].ways = last_before_rise(curve, fit[k].ways);
 		if (k == 1 && fit[0].misfit < xr_good_misfit && rises_after(curve, fit[0].ways, fit[0].penalty))

@@ -196,6 +196,15 @@ static double confidence_of(const struct xr_sets_found *found, const struct xr_o
 	return fmax(fit[0].misfit, fit[1].misfit) < 2 * xr_good_misfit ? 0.6 : 0.4;
 }
 
+/* Two curves know better than one, unless one of them shows something else. */
+static double penalty_of(const struct xr_overflow_fit fit[2])
+{
+	const double alike = 0.1;
+	bool both = fit[0].ways == fit[1].ways && fmax(fit[0].misfit, fit[1].misfit) < xr_good_misfit &&
+	            fabs(fit[1].penalty / fit[0].penalty - 1) < alike;
+	return both ? (fit[0].penalty + fit[1].penalty) / 2 : fit[0].penalty;
+}
+
 /* What is kept from one attempt to the next. */
 struct hunt {
 	struct rows rows;
@@ -225,7 +234,7 @@ static int find_rest(const struct xr_sets *probe, struct hunt *hunt, double much
 	hunt->unfit = fit[0].ways != fit[1].ways || fmax(fit[0].misfit, fit[1].misfit) > xr_good_misfit;
 	hunt->calm = calm;
 	found->ways = fit[0].ways;
-	found->penalty = fit[0].penalty;
+	found->penalty = penalty_of(fit);
 	found->confidence = confidence_of(found, fit, hunt->calm);
 	if (found->confidence <= 0.5)
 		return 0;

@@ -14,10 +14,13 @@
  */
 #include "method/sets.h"
 
+#include "stat/stat.h"
+
 #include <math.h>
 
 enum { REGION = 3, LINE = 64, FIRST_PAGES = 4 };
 static const uint64_t most_pages = 2048, spare = 2;
+static const double known_to = 0.03; /* the height of a curve; penalties are whole numbers of cycles */
 
 /* What is known of the instruction cache. */
 struct lines {
@@ -57,7 +60,8 @@ static void put_found(struct xr_description *d, const struct xr_sets_found *foun
 	struct xr_fact *ways = xr_fact_count(d, "tlb.i1.ways", found->ways, "", found->confidence, method);
 	xr_fact_add_series(ways, "tlb.i1.way");
 	xr_fact_add_series(ways, "tlb.i1.two_ways");
-	xr_fact_number(d, "tlb.i1.penalty", found->penalty, "cycles", fmin(found->confidence, 0.85), method);
+	xr_fact_number(d, "tlb.i1.penalty", xr_snap_integer(found->penalty, fmin(0.5, known_to * found->penalty)),
+	               "cycles", fmin(found->confidence, 0.85), method);
 	if (found->confidence < 0.9) {
 		xr_fact_doubt(fact, "the curves are disturbed: is the core's other thread busy?");
 		xr_fact_doubt(ways, "the curves are disturbed: is the core's other thread busy?");
