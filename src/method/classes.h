@@ -16,10 +16,6 @@ struct xr_first {
 	uint64_t way; /* bytes */
 };
 
-/* Chooses lines that push a place out of the first level; of whole pages, where pages that would compete with each other
- * in this level are exchanged for others from `order` (n items; the first ones are used up: *used). */
-int xr_flush_choose(struct xr_laps *laps, const struct xr_first *first, const uint32_t *order, size_t n, size_t *used);
-
 struct xr_class {
 	uint32_t *item;      /* the class: one more than fit */
 	size_t n;
@@ -30,11 +26,6 @@ struct xr_class {
  * laps->flush to it. Sets laps->least: fewer misses are not this class's. 0, or -1 as xr_run_time(). */
 int xr_class_find(struct xr_laps *laps, const struct xr_first *first, const uint32_t *order, size_t n,
                   struct xr_class *class);
-
-/* Flush lines again, from pages of `order` that are not of the class; where there are not enough, the old ones stay, and
- * laps are tight. */
-int xr_flush_renew(struct xr_laps *laps, const struct xr_first *first, const struct xr_class *class, const uint32_t *order,
-                   size_t n);
 
 /* Which distances inside a page bring the two halves of a class together: meets[i] for 8 << i bytes. */
 int xr_class_meets(const struct xr_laps *laps, const struct xr_class *class, size_t n, bool *meets);

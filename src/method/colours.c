@@ -2,80 +2,198 @@
 #include "method/colours.h"
 
 #include <math.h>
+#include <string.h>
 
-enum { POWER_MAX = 14 };
-static const double impossible = 10; /* fewer misses than pages too many: chance cannot do that */
+enum {
+	BATCH = 16, /* questions asked at once, as soon as they are about the right number of pages; */
+	FEW = 4,    /* before */
+	MOST = 160, /* pages */
+	BATCHES = 10,
+};
+static const double mistaken = 0.03; /* share of answers that are wrong: neighbours, orders that suit a policy badly */
+static const double enough = 0.999;
+static const double first_scale = 1.0 / 32; /* 32^n / n! is a number for hundreds of pages */
 
-void xr_colours_misses(double n, double classes, double ways, double *least, double *most)
+/* ---- odds ------------------------------------------------------------------------------------------------------------ */
+
+/* Ways to put n pages into m classes, none of which gets more than it has ways, are n! times the n-th coefficient of
+ * (1 + x + x^2 / 2! + … + x^ways / ways!)^m. The n-th is kept divided by the n-th power of a scale that grows as m does. */
+struct series {
+	double *at, scale;
+	size_t n; /* coefficients */
+};
+
+static void times(struct series *a, const double *b, size_t n_b, double *scratch)
 {
-	double all = 0, over = 0; /* pages of classes that overflow; of these, those too many */
-
-	*least = *most = 0;
-	if (!(n > ways))
-		return;
-	for (double k = floor(ways) + 1; k <= n; k++) {
-		double chance = classes > 1 ? exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) - k * log(classes) +
-		                                  (n - k) * log1p(-1 / classes))
-		                            : k == n;
-
-		all += classes * k * chance;
-		over += classes * fmin(k, (k - ways) * (1 + 1 / ways)) * chance;
-		if (k > n / classes && chance * classes * n < 1e-6)
-			break;
+	for (size_t n = 0; n < a->n; n++) {
+		scratch[n] = 0;
+		for (size_t j = 0; j <= n && j < n_b; j++)
+			scratch[n] += a->at[n - j] * b[j];
 	}
-	*least = over / n;
-	*most = all / n;
+	memcpy(a->at, scratch, a->n * sizeof *a->at);
 }
 
-/* How far the shares are from what a number of classes predicts, in units of what chance may do: the classes that
- * overflow come and go as a whole. Some orders of visits make more misses than there need be, none makes fewer. Nearly
- * all caches miss nearly all they can, so the upper end is the likelier one: a small part of the distance from it
- * counts too. */
-static double misfit_of(const double *pages, const double *share, size_t k, double classes, double ways)
+/* By the power of a scale times so much. */
+static void rescale(struct series *a, double by)
+{
+	double power = 1;
+
+	for (size_t n = 0; n < a->n; n++, power /= by)
+		a->at[n] *= power;
+	a->scale *= by;
+}
+
+/* log of the number of ways to put n pages there. */
+static double log_ways(const struct series *a, size_t n)
+{
+	return log(a->at[n]) + (double)n * log(a->scale) + lgamma((double)n + 1);
+}
+
+struct xr_odds xr_odds_new(struct xr_arena *arena, size_t ways, size_t flush, size_t most)
+{
+	struct xr_odds odds = {.most = most};
+	size_t n = flush + most + 1;
+	struct series others = {xr_arena_array(arena, double, n), first_scale, n}; /* all classes but the full one */
+	double *one = xr_arena_array(arena, double, n), *scratch = xr_arena_array(arena, double, n);
+
+	others.at[0] = 1;
+	for (int i = 0; i < XR_COLOURS_POWERS; i++) {
+		odds.fits[i] = xr_arena_array(arena, double, most + 1);
+		if (i > 0) { /* twice as many and one */
+			double power = 1;
+
+			times(&others, others.at, n, scratch);
+			for (size_t j = 0; j < n; j++, power /= others.scale * (double)j)
+				one[j] = j <= ways ? power : 0;
+			times(&others, one, n, scratch);
+			rescale(&others, 2);
+		}
+		for (size_t k = 0; k <= most; k++)
+			odds.fits[i][k] = !(others.at[flush] > 0) ? -1
+			                  : !(others.at[flush + k] > 0)
+			                          ? 0
+			                          : fmin(1, exp(log_ways(&others, flush + k) -
+			                                        log_ways(&others, flush) - (double)k * i * log(2)));
+	}
+	return odds;
+}
+
+/* ---- answers --------------------------------------------------------------------------------------------------------- */
+
+/* Of an overflow. */
+static double chance(const struct xr_odds *odds, int power, size_t k)
+{
+	return mistaken + (1 - 2 * mistaken) * (1 - fmax(0, odds->fits[power][k]));
+}
+
+void xr_colours_learn(struct xr_colours *c, const struct xr_odds *odds, size_t k, bool met)
+{
+	for (int i = 0; i < XR_COLOURS_POWERS; i++)
+		c->log[i] +=
+			odds->fits[i][k] < 0 ? log(mistaken) : log(met ? chance(odds, i, k) : 1 - chance(odds, i, k));
+	c->asked++;
+}
+
+double xr_colours_best(const struct xr_colours *c, double *sure)
 {
 	double sum = 0;
+	int best = 0;
 
-	for (size_t i = 0; i < k; i++) {
-		double least, most, middle;
-
-		xr_colours_misses(pages[i], classes, ways, &least, &most);
-		middle = (least + most) / 2;
-		if (share[i] * pages[i] < 0.8 * (pages[i] - ways * classes))
-			sum += impossible;
-		sum += (fmax(0, fmax(2 * (least - share[i]), share[i] - most)) + 0.1 * fabs(share[i] - most)) /
-		       (0.02 + sqrt(middle * (1 - middle) * (ways + 1) / pages[i]));
-	}
-	return sum / (double)k;
+	for (int i = 1; i < XR_COLOURS_POWERS; i++)
+		if (c->log[i] > c->log[best])
+			best = i;
+	for (int i = 0; i < XR_COLOURS_POWERS; i++)
+		sum += exp(c->log[i] - c->log[best]);
+	*sure = 1 / sum;
+	return ldexp(1, best);
 }
 
-double xr_colours_fit(const double *pages, const double *share, size_t k, double ways, double *misfit, double *rival)
+size_t xr_colours_next(const struct xr_colours *c, const struct xr_odds *odds)
 {
-	double best = 0;
+	double sure, closest = INFINITY, likeliest = c->log[(int)log2(xr_colours_best(c, &sure))];
+	size_t best = 1;
 
-	*misfit = *rival = INFINITY;
-	for (int power = 0; power <= POWER_MAX && k > 0; power++) {
-		double here = misfit_of(pages, share, k, ldexp(1, power), ways);
+	for (size_t k = 1; k <= odds->most; k++) {
+		double yes = 0, all = 0;
 
-		if (here < *misfit) {
-			*rival = *misfit;
-			*misfit = here;
-			best = ldexp(1, power);
-		} else {
-			*rival = fmin(*rival, here);
+		for (int i = 0; i < XR_COLOURS_POWERS; i++) {
+			double weight = odds->fits[i][k] < 0 ? 0 : exp(c->log[i] - likeliest);
+
+			yes += weight * chance(odds, i, k);
+			all += weight;
+		}
+		if (fabs(yes / all - 0.5) < closest) {
+			closest = fabs(yes / all - 0.5);
+			best = k;
 		}
 	}
 	return best;
 }
 
-double xr_colours_agree(const double *pages, const double *share, size_t k, double ways, double classes)
-{
-	double curves = 0, agree = 0, misfit, rival;
+/* ---- questions ------------------------------------------------------------------------------------------------------- */
 
-	for (size_t from = 0, end; from < k; from = end) {
-		for (end = from + 1; end < k && pages[end] > pages[end - 1];)
-			end++;
-		curves++;
-		agree += xr_colours_fit(pages + from, share + from, end - from, ways, &misfit, &rival) == classes;
+/* The class but one, and k pages of the pool, drawn at random. *met: one of them is known to belong to the class. */
+static struct xr_lap draw(const struct xr_laps *laps, const struct xr_class *class, uint32_t *pool, size_t n, size_t k,
+                          bool *met)
+{
+	uint32_t *item = xr_arena_array(xr_run_arena(laps->run), uint32_t, class->n + k);
+
+	*met = false;
+	memcpy(item, class->item, (class->n - 1) * sizeof *item);
+	for (size_t i = 0; i < k; i++) {
+		size_t j = i + (size_t)xr_rng_below(xr_run_rng(laps->run), n - i);
+		uint32_t drawn = pool[j];
+
+		pool[j] = pool[i];
+		pool[i] = drawn;
+		item[class->n - 1 + i] = drawn;
+		for (size_t m = 0; m < class->n; m++)
+			*met = *met || class->item[m] == drawn;
 	}
-	return curves > 0 ? agree / curves : 0;
+	return (struct xr_lap){.item = item, .n = class->n - 1 + k};
+}
+
+/* Asks n questions about k pages each. */
+static int ask_some(const struct xr_laps *laps, const struct xr_class *class, uint32_t *pool, size_t rest,
+                    const struct xr_odds *odds, size_t k, size_t n, struct xr_colours *c)
+{
+	struct xr_lap lap[BATCH];
+	bool yes[BATCH];
+	size_t open = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool met;
+
+		lap[open] = draw(laps, class, pool, rest, k, &met);
+		if (met)
+			xr_colours_learn(c, odds, k, true);
+		open += !met;
+	}
+	if (open > 0 && xr_laps_overflow(laps, lap, open, yes) != 0)
+		return -1;
+	for (size_t i = 0; i < open; i++)
+		xr_colours_learn(c, odds, k, yes[i]);
+	return 0;
+}
+
+int xr_colours_ask(const struct xr_laps *laps, const struct xr_class *class, const uint32_t *order, size_t n,
+                   struct xr_colours *c)
+{
+	struct xr_arena *arena = xr_run_arena(laps->run);
+	uint32_t *pool = xr_arena_copy(arena, order, n * sizeof *pool);
+	size_t taken = class->n + laps->flush.n;
+	size_t most = laps->most > 2 * taken ? laps->most - taken : taken; /* without pads, which are dear */
+	struct xr_odds odds;
+	double sure = 0;
+
+	most = most > n / 2 ? n / 2 : most;
+	most = most > MOST ? MOST : most;
+	odds = xr_odds_new(arena, class->n - 1, laps->inside ? 0 : laps->flush.n, most);
+	for (int batch = 0; batch < BATCHES && sure < enough && most > 0; batch++) {
+		if (ask_some(laps, class, pool, n, &odds, xr_colours_next(c, &odds), c->asked < BATCH ? FEW : BATCH,
+		             c) != 0)
+			return -1;
+		(void)xr_colours_best(c, &sure);
+	}
+	return 0;
 }

@@ -1,24 +1,45 @@
-/* How many classes of pages does a level have? From laps over random pages.
+/* How many classes of pages does a level have?
  *
- * Random pages fall into the classes as balls into urns: of n pages and c classes, a class gets k with a binomial
- * probability, and misses appear where k exceeds the ways. Under lru all k miss then, under the best of policies hardly more
- * than k less the ways; all others are in between. Numbers of classes are powers of two, and each predicts a different curve.
+ * A class with one member less than overflows, and k random pages: it overflows if one of them belongs to the class, so with
+ * the chance 1 - (1 - 1 / c)^k where there are c classes (or if too many of the k are of another class, which can be
+ * reckoned as well). Yes or no, whatever the policy; numbers of classes are powers of two, and a few dozen answers, of a
+ * k that makes both about as likely, tell one from twice as many. Sizes of laps do not grow with the level as those of
+ * laps over all of it do.
  */
 #ifndef XR_METHOD_COLOURS_H
 #define XR_METHOD_COLOURS_H
 
-#include <stddef.h>
+#include "method/classes.h"
 
-/* Share of n visits that miss in the long run, at least and at most. */
-void xr_colours_misses(double n, double classes, double ways, double *least, double *most);
+enum { XR_COLOURS_POWERS = 15 };
 
-/* The number of classes (a power of two) that fits best to the share[i] of pages[i] visits that missed, k of them.
- * *misfit: mean distance of the points from what it predicts, in units of what chance may do; *rival: the same of the
- * next best number. 0: no points. */
-double xr_colours_fit(const double *pages, const double *share, size_t k, double ways, double *misfit, double *rival);
+/* What the answers so far say. */
+struct xr_colours {
+	double log[XR_COLOURS_POWERS]; /* of the likelihood that there are 2^i classes */
+	size_t asked;
+};
 
-/* The points are of several curves, each of more and more pages: the share of curves to which this number of classes fits
- * best. */
-double xr_colours_agree(const double *pages, const double *share, size_t k, double ways, double classes);
+/* What to expect of a level in which one class is full: fits[i][k] is the chance that k random pages do not overflow it where
+ * there are 2^i classes. < 0: there cannot be so few, for it holds `flush` other pages and one class. */
+struct xr_odds {
+	double *fits[XR_COLOURS_POWERS];
+	size_t most; /* k */
+};
+
+struct xr_odds xr_odds_new(struct xr_arena *arena, size_t ways, size_t flush, size_t most);
+
+/* k random pages did (or did not) overflow it. */
+void xr_colours_learn(struct xr_colours *colours, const struct xr_odds *odds, size_t k, bool met);
+
+/* The k whose answer is the most open one. */
+size_t xr_colours_next(const struct xr_colours *colours, const struct xr_odds *odds);
+
+/* The likeliest number of classes. *sure: its probability, all having been as likely before. */
+double xr_colours_best(const struct xr_colours *colours, double *sure);
+
+/* Asks about pages of `order` (n items, none of them in laps->flush or laps->pad), until the answer is clear or has taken long
+ * enough. 0, or -1 as xr_run_time(). */
+int xr_colours_ask(const struct xr_laps *laps, const struct xr_class *class, const uint32_t *order, size_t n,
+                   struct xr_colours *colours);
 
 #endif

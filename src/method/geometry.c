@@ -1,21 +1,17 @@
 /* The geometry of a level, see geometry.h. */
 #include "method/geometry.h"
 
+#include "method/flush.h"
+
 #include "stat/stat.h"
 
 #include <math.h>
 #include <string.h>
 
-enum {
-	WANTED = 2, /* classes that agree, more than those that do not */
-	FEW = 40,   /* pages */
-	DRAWS_MOST = 4,
-	STEEP = 4, /* ways: from so many on, misses come suddenly */
-};
+enum { WANTED = 2 }; /* classes that agree, more than those that do not */
 static const double visits_most = 5e5,
 		    visits_of_one = 1.6e5; /* a class that takes longer is better looked for elsewhere */
 static const double quiet = 0.01;          /* of what a visit takes */
-static const double some = 0.05;           /* misses, of all visits */
 
 static uint32_t *random_order(struct xr_run *run, size_t n)
 {
@@ -50,126 +46,6 @@ static int calibrate(struct xr_laps *laps, const uint32_t *order, size_t n)
 	return 0;
 }
 
-static int ask_distances(const struct xr_laps *laps, const struct xr_class *c, struct xr_testimony *said)
-{
-	size_t deltas = 0;
-
-	while (deltas < XR_DELTAS && (UINT64_C(8) << deltas) < laps->page)
-		deltas++;
-	said->has_meets = true;
-	return xr_class_meets(laps, c, deltas, said->meets);
-}
-
-/* Laps over more and more pages, whatever their class: enough to push each other out of the first level, unless flush lines
- * do that and are out of the way. */
-static int ask_colours(const struct xr_laps *laps, const struct xr_first *first, size_t padded, struct xr_geometry *g)
-{
-	uint64_t step = laps->inside ? 0 : laps->page;
-	size_t pages = (size_t)(laps->buffer.bytes / laps->page) - padded;
-	uint32_t *order = random_order(laps->run, pages);
-	double size = step ? 3 * (double)(first->ways * laps->item / laps->page) : 4, before = 0;
-	size_t begin = g->n_points, ways = g->said[g->n_said - 1].ways;
-	bool flat = false;
-	int level_steps = 0;
-
-	for (; size < (double)pages && g->n_points < XR_POINTS; size *= 1.5) {
-		struct xr_lap lap = {.item = order, .n = (size_t)size, .step = step};
-		/* Padded laps are dear, and pads compete too. */
-		double enough = size * 1.5 < (double)laps->most ? 0.7 : ways < STEEP ? 0.2 : 0.45, share;
-
-		if (xr_laps_ask(laps, &lap, 1) != 0)
-			return -1;
-		share = fmin(1, fmax(0, lap.misses / (double)lap.n));
-		/* An order may suit a policy badly, none makes fit what does not. */
-		if (share > some) {
-			if (xr_laps_ask(laps, &lap, 1) != 0)
-				return -1;
-			share = fmin(share, fmax(0, lap.misses / (double)lap.n));
-		}
-		/* Chance alone may keep one step from rising, hardly two. */
-		level_steps = share > 0.1 && share < 1.45 * before ? level_steps + 1 : 0;
-		flat = level_steps >= 2;
-		before = share;
-		g->pages[g->n_points] = (double)lap.n;
-		g->share[g->n_points++] = share;
-		if (share > enough || (ways >= STEEP && flat))
-			break;
-	}
-	/* Where the next level answers sooner than was thought, misses cost less than was thought: all of them are misses. */
-	for (size_t i = begin; ways >= STEEP && flat && before < 0.7 && i < g->n_points; i++)
-		g->share[i] = fmin(1, g->share[i] * 0.9 / before);
-	return 0;
-}
-
-static void count_votes(struct xr_geometry *g)
-{
-	double value[XR_CLASSES_TRIED], share;
-
-	for (size_t i = 0; i < g->n_said; i++)
-		value[i] = (double)g->said[i].ways;
-	if (g->n_said == 0)
-		return;
-	g->ways = (size_t)xr_mode(value, g->n_said, &share);
-	g->agree = (size_t)lround(share * (double)g->n_said);
-}
-
-/* One class, from a random order of pages; *left: visits that may be made for it. */
-static int ask_class(const struct xr_laps *level, const struct xr_first *first, double *left, struct xr_geometry *g)
-{
-	struct xr_laps laps = *level;
-	size_t padded, n, used, few;
-	uint32_t *order;
-	struct xr_testimony *said = &g->said[g->n_said];
-	struct xr_class c;
-
-	laps.left = left;
-	laps.at = xr_rng_below(xr_run_rng(laps.run), laps.page / laps.line) * laps.line;
-	xr_laps_pad(&laps, &padded);
-	n = (size_t)((laps.buffer.bytes - padded * laps.page) / laps.item);
-	order = random_order(laps.run, n);
-	n = laps.limit && laps.limit < n ? laps.limit : n;
-	few = 2 * first->ways + 2 < n ? 2 * first->ways + 2 : n;
-	if ((laps.page < 2 * first->way && calibrate(&laps, order, few) != 0) ||
-	    xr_flush_choose(&laps, first, order, n, &used) != 0)
-		return -1;
-	/* Flush lines that are in the way of nobody: with them, one page tells as much as many, which may be too many. */
-	if (laps.page >= 2 * first->way && calibrate(&laps, order + used, n > used) != 0)
-		return -1;
-	if (xr_class_find(&laps, first, order + used, n - used, &c) != 0)
-		return -1;
-	g->trouble = c.trouble;
-	if (c.trouble || c.n < 2)
-		return 0;
-	said->ways = c.n - 1;
-	g->n_said++;
-	if (xr_flush_renew(&laps, first, &c, order + used, n - used) != 0 || ask_distances(&laps, &c, said) != 0)
-		return -1;
-	/* Of few pages, chance decides a lot: then often. */
-	for (int again = 0; again < DRAWS_MOST && g->n_points < XR_POINTS / 2; again++) {
-		if (ask_colours(&laps, first, padded, g) != 0)
-			return -1;
-		if (g->n_points == 0 || g->pages[g->n_points - 1] > FEW)
-			break;
-	}
-	return 0;
-}
-
-int xr_geometry_find(const struct xr_laps *level, const struct xr_first *first, struct xr_geometry *g)
-{
-	memset(g, 0, sizeof *g);
-	g->left = visits_most;
-	for (size_t t = 0; t < XR_CLASSES_TRIED && g->agree < WANTED + (g->n_said - g->agree) && g->left > 0; t++) {
-		double before = fmin(g->left, visits_of_one), left = before;
-
-		if (ask_class(level, first, &left, g) != 0)
-			return -1;
-		g->left -= before - left;
-		count_votes(g);
-		xr_run_progress(level->run, 0.4 + 0.1 * (double)t, "classes of pages");
-	}
-	return 0;
-}
-
 /* From the distances at which members meet: below the line they do, from the line on they do not, until the way. */
 static void read_distances(const bool *meets, uint64_t page, uint64_t *line, uint64_t *way)
 {
@@ -189,6 +65,113 @@ static void read_distances(const bool *meets, uint64_t page, uint64_t *line, uin
 	for (; i < n; i++)
 		if (!meets[i])
 			*line = *way = 0; /* no way has such gaps */
+}
+
+static int ask_distances(const struct xr_laps *laps, const struct xr_class *c, struct xr_testimony *said)
+{
+	size_t deltas = 0;
+
+	while (deltas < XR_DELTAS && (UINT64_C(8) << deltas) < laps->page)
+		deltas++;
+	said->has_meets = true;
+	return xr_class_meets(laps, c, deltas, said->meets);
+}
+
+/* The greatest number of items that all members are a multiple of apart from each other. */
+static uint32_t common_distance(const struct xr_class *c)
+{
+	uint32_t common = 0;
+
+	for (size_t i = 1; i < c->n; i++) {
+		uint32_t a = c->item[i] > c->item[0] ? c->item[i] - c->item[0] : c->item[0] - c->item[i];
+
+		while (a) {
+			uint32_t rest = common % a;
+
+			common = a;
+			a = rest;
+		}
+	}
+	return common;
+}
+
+static void count_votes(struct xr_geometry *g)
+{
+	double value[XR_CLASSES_TRIED], share;
+
+	for (size_t i = 0; i < g->n_said; i++)
+		value[i] = (double)g->said[i].ways;
+	if (g->n_said == 0)
+		return;
+	g->ways = (size_t)xr_mode(value, g->n_said, &share);
+	g->agree = (size_t)lround(share * (double)g->n_said);
+}
+
+/* One class, from a random order of pages; *left: visits that may be made for it. */
+static int ask_class(const struct xr_laps *level, const struct xr_first *first, double *left, struct xr_geometry *g)
+{
+	struct xr_laps laps = *level;
+	size_t padded, n, all, used, few;
+	bool joins;
+	uint32_t *order;
+	uint64_t line, way;
+	struct xr_testimony *said = &g->said[g->n_said];
+	struct xr_class c;
+
+	laps.left = left;
+	laps.at = xr_rng_below(xr_run_rng(laps.run), laps.page / laps.line) * laps.line;
+	xr_laps_pad(&laps, &padded);
+	n = (size_t)((laps.buffer.bytes - padded * laps.page) / laps.item);
+	order = random_order(laps.run, n);
+	all = n;
+	n = laps.limit && laps.limit < n ? laps.limit : n;
+	few = 2 * first->ways + 2 < n ? 2 * first->ways + 2 : n;
+	if ((laps.page < 2 * first->way && calibrate(&laps, order, few) != 0) ||
+	    xr_flush_choose(&laps, first, order, n, &used) != 0)
+		return -1;
+	/* Flush lines that are in the way of nobody: with them, one page tells as much as many, which may be too many. */
+	if (laps.page >= 2 * first->way && calibrate(&laps, order + used, n > used) != 0)
+		return -1;
+	if (xr_class_find(&laps, first, order + used, n - used, &c) != 0)
+		return -1;
+	g->trouble = c.trouble;
+	if (c.trouble || c.n < 2)
+		return 0;
+	said->ways = c.n - 1;
+	g->n_said++;
+	if (xr_flush_joins(&laps, &c, &joins) != 0)
+		return -1;
+	said->ways += joins ? laps.flush.n : 0;
+	laps.tight = joins;
+	if ((!joins && xr_flush_renew(&laps, first, &c, order + used, n - used) != 0) ||
+	    ask_distances(&laps, &c, said) != 0)
+		return -1;
+	for (size_t i = 0; i < XR_DELTAS && joins; i++)
+		said->meets[i] = said->meets[i] || UINT64_C(8) << i >= first->way;
+	read_distances(said->meets, laps.page, &line, &way);
+	said->apart = common_distance(&c);
+	for (size_t i = 0; i + 1 < g->n_said; i++)
+		if (g->said[i].ways == said->ways)
+			said->colours = g->said[i].colours;
+	if (way == 0 || way >= laps.page)
+		return xr_colours_ask(&laps, &c, order + used, all - used, &said->colours);
+	return 0;
+}
+
+int xr_geometry_find(const struct xr_laps *level, const struct xr_first *first, struct xr_geometry *g)
+{
+	memset(g, 0, sizeof *g);
+	g->left = visits_most;
+	for (size_t t = 0; t < XR_CLASSES_TRIED && g->agree < WANTED + (g->n_said - g->agree) && g->left > 0; t++) {
+		double before = fmin(g->left, visits_of_one), left = before;
+
+		if (ask_class(level, first, &left, g) != 0)
+			return -1;
+		g->left -= before - left;
+		count_votes(g);
+		xr_run_progress(level->run, 0.4 + 0.1 * (double)t, "classes of pages");
+	}
+	return 0;
 }
 
 /* Of those that agree about the ways: most frequent line and way, and how many of them agree about the line. */
@@ -215,4 +198,19 @@ void xr_geometry_sum(const struct xr_geometry *g, uint64_t page, double *line, d
 	*line = xr_mode(lines, n, share);
 	*way = xr_mode(ways, n, &other);
 	*share = fmin(*share, other);
+}
+
+double xr_geometry_classes(const struct xr_geometry *g, double *sure, bool *even)
+{
+	struct xr_colours last = {.asked = 0};
+	double classes;
+
+	for (size_t i = 0; i < g->n_said; i++)
+		if (g->said[i].ways == g->ways)
+			last = g->said[i].colours;
+	classes = xr_colours_best(&last, sure);
+	*even = classes > 1;
+	for (size_t i = 0; i < g->n_said; i++)
+		*even = *even && (g->said[i].ways != g->ways || g->said[i].apart % (uint32_t)classes == 0);
+	return classes;
 }

@@ -2,6 +2,7 @@
 #include "method/laps.h"
 
 #include <math.h>
+#include <string.h>
 
 enum {
 	BATCH = 32, /* walks and their twins in one call */
@@ -12,8 +13,9 @@ enum {
 	LAPS = 3, /* of the longest walk, in a sample */
 };
 static const double visit_ns = 8;
-static const double one_miss = 0.7; /* per lap: less is noise */
-static const double clear = 4;      /* standard errors */
+static const double one_miss = 0.7;        /* per lap: less is noise */
+static const double one_miss_padded = 1.5; /* prefetchers may do something in the one pad and not in the other */
+static const double clear = 4;             /* standard errors */
 
 void xr_shuffle(uint32_t *item, size_t n, struct xr_rng *rng)
 {
@@ -24,6 +26,12 @@ void xr_shuffle(uint32_t *item, size_t n, struct xr_rng *rng)
 		item[i - 1] = item[j];
 		item[j] = swap;
 	}
+}
+
+void xr_without_item(const uint32_t *item, size_t n, size_t i, uint32_t *rest)
+{
+	memcpy(rest, item, i * sizeof *rest);
+	memcpy(rest + i, item + i + 1, (n - i - 1) * sizeof *rest);
 }
 
 /* How often flush lines are visited: also those as far apart, if these are others. */
@@ -51,23 +59,27 @@ size_t xr_lap_visits(const struct xr_laps *laps, const struct xr_lap *lap)
 
 void xr_laps_pad(struct xr_laps *laps, size_t *pages)
 {
-	size_t lines = (size_t)(laps->page / laps->line), n = PAD * laps->most;
-	uint64_t last = laps->buffer.bytes / laps->page;
+	size_t lines = (size_t)(laps->page / laps->line), n = PAD * laps->most, items = 0;
+	uint64_t last = laps->buffer.bytes / laps->item,
+		 pair = 2 * laps->line; /* prefetchers bring the other one, too */
 
-	*pages = 0;
 	laps->pad = xr_places_new(xr_run_arena(laps->run), n);
-	while (laps->pad.n < n && *pages < last / 2) {
-		uint64_t page = (last - ++*pages) * laps->page;
+	while (laps->pad.n < n && items < last / 2) {
+		uint64_t page = (last - ++items) * laps->item;
 
 		for (size_t i = 0; i < lines; i++)
-			if (i * laps->line != laps->at)
+			if (i * laps->line / pair != laps->at / pair)
 				xr_places_add(&laps->pad, page + i * laps->line);
 	}
+	*pages = items * (size_t)(laps->item / laps->page);
 }
 
-double xr_laps_border(const struct xr_laps *laps, size_t visits)
+double xr_laps_border(const struct xr_laps *laps, const struct xr_lap *lap)
 {
-	return fmax(fmax(one_miss, laps->least), clear * laps->noise * (double)visits / laps->miss);
+	double visits = (double)xr_lap_visits(laps, lap);
+
+	return fmax(fmax(is_padded(laps, lap) ? one_miss_padded : one_miss, laps->least),
+	            clear * laps->noise * visits / laps->miss);
 }
 
 /* So many bytes further on, in the same page. */
@@ -134,13 +146,38 @@ static void add_flush(struct walk *w, const struct xr_lap *lap, uint64_t by, str
 	add(w, some);
 }
 
-static void add_pad(struct walk *w, struct xr_places *some)
+/* Visits to neighbouring lines of a page, one after the other, would have a prefetcher bring those that follow, and with them
+ * the lines that the pad leaves out: such are exchanged for later ones. */
+static void no_streams(const struct xr_laps *laps, struct xr_places *some, uint64_t *last)
 {
+	for (size_t i = 0; i < some->n; i++)
+		last[some->at[i] / laps->page] = 0;
+	for (size_t i = 0; i < some->n; i++) {
+		uint64_t *before = &last[some->at[i] / laps->page], line = some->at[i] / laps->line;
+
+		for (int tries = 0; tries < 8 && (line + 1 == *before || line == *before + 1); tries++) {
+			size_t j = i + (size_t)xr_rng_below(xr_run_rng(laps->run), some->n - i);
+			uint64_t swap = some->at[i];
+
+			some->at[i] = some->at[j];
+			some->at[j] = swap;
+			before = &last[some->at[i] / laps->page];
+			line = some->at[i] / laps->line;
+		}
+		*before = line;
+	}
+}
+
+static void add_pad(struct walk *w, struct xr_places *some, struct xr_arena *arena)
+{
+	uint64_t *last = xr_arena_array(arena, uint64_t, w->laps->buffer.bytes / w->laps->page + 1);
+
 	some->n = 0;
 	for (size_t i = 0; i < w->laps->pad.n; i++)
 		xr_places_add(some, w->laps->pad.at[i]);
 	for (int twin = 0; twin < 2; twin++) {
 		xr_places_shuffle(some, xr_run_rng(w->laps->run));
+		no_streams(w->laps, some, last);
 		for (size_t i = 0; i < some->n; i++)
 			xr_places_add(twin ? &w->twin : &w->all, some->at[i]);
 	}
@@ -159,7 +196,7 @@ static struct walk lay(const struct xr_laps *laps, const struct xr_lap *lap, str
 	if (is_flushed(laps, lap) && flushes(laps, lap) > 1)
 		add_flush(&w, lap, lap->apart, &some);
 	if (is_padded(laps, lap))
-		add_pad(&w, &some);
+		add_pad(&w, &some, arena);
 	return w;
 }
 
@@ -207,4 +244,72 @@ int xr_laps_ask(const struct xr_laps *laps, struct xr_lap *lap, size_t n)
 		if (ask_batch(laps, lap + done, n - done < BATCH ? n - done : BATCH) != 0)
 			return -1;
 	return 0;
+}
+
+/* ---- does it fit? ---------------------------------------------------------------------------------------------------- */
+
+bool xr_lap_overflows(const struct xr_laps *laps, const struct xr_lap *lap)
+{
+	return lap->misses >= xr_laps_border(laps, lap);
+}
+
+int xr_laps_all(const struct xr_laps *laps, struct xr_lap *lap, size_t n, int orders, bool *yes)
+{
+	struct xr_arena *arena = xr_run_arena(laps->run);
+	struct xr_lap *open = xr_arena_array(arena, struct xr_lap, n);
+	size_t *of = xr_arena_array(arena, size_t, n);
+
+	for (int order = 0; order < orders; order++) {
+		size_t k = 0;
+
+		for (size_t i = 0; i < n; i++)
+			if (yes[i]) {
+				of[k] = i;
+				open[k++] = lap[i];
+			}
+		if (k == 0)
+			return 0;
+		for (size_t i = 0; i < k; i++)
+			open[i].unsettled = order == 0 || laps->restless;
+		if (xr_laps_ask(laps, open, k) != 0)
+			return -1;
+		for (size_t i = 0; i < k; i++) {
+			yes[of[i]] = xr_lap_overflows(laps, &open[i]);
+			lap[of[i]].padded = open[i].padded;
+			lap[of[i]].misses = order ? fmin(lap[of[i]].misses, open[i].misses) : open[i].misses;
+		}
+	}
+	return 0;
+}
+
+int xr_laps_settled(const struct xr_laps *laps, struct xr_lap *lap, size_t n, bool *yes)
+{
+	struct xr_lap *open = xr_arena_array(xr_run_arena(laps->run), struct xr_lap, n);
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (yes[i]) {
+			open[k] = lap[i];
+			open[k++].unsettled = false;
+		}
+	if (k > 0 && xr_laps_ask(laps, open, k) != 0)
+		return -1;
+	for (size_t i = n; i-- > 0;)
+		if (yes[i])
+			yes[i] = xr_lap_overflows(laps, &open[--k]);
+	return 0;
+}
+
+int xr_laps_one(const struct xr_laps *laps, const uint32_t *item, size_t n, int orders, bool *yes)
+{
+	struct xr_lap lap = xr_lap_of(item, n);
+
+	*yes = true;
+	return xr_laps_all(laps, &lap, 1, orders, yes);
+}
+
+int xr_laps_overflow(const struct xr_laps *laps, struct xr_lap *lap, size_t n, bool *yes)
+{
+	memset(yes, true, n * sizeof *yes);
+	return xr_laps_all(laps, lap, n, XR_ORDERS, yes) != 0 || xr_laps_settled(laps, lap, n, yes) != 0 ? -1 : 0;
 }

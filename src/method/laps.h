@@ -57,15 +57,44 @@ struct xr_lap {
  * does not. 0, or -1 as xr_run_time(). */
 int xr_laps_ask(const struct xr_laps *laps, struct xr_lap *lap, size_t n);
 
-/* Misses from which on a lap of so many visits overflows: less may be noise. */
-double xr_laps_border(const struct xr_laps *laps, size_t visits);
+/* Misses from which on a lap overflows: less may be noise. */
+double xr_laps_border(const struct xr_laps *laps, const struct xr_lap *lap);
 
 /* Visits of a lap. */
 size_t xr_lap_visits(const struct xr_laps *laps, const struct xr_lap *lap);
 
 /* Lays out the pad: lines of the last pages of the buffer, several times as many as the first level holds, none at
- * laps->at. *pages: how many pages it takes; no item may be one of them. */
+ * laps->at or beside it. *pages: how many pages it takes; no item may be one of them. */
 void xr_laps_pad(struct xr_laps *laps, size_t *pages);
+
+enum {
+	XR_ORDERS = 2,      /* in which what overflows must do so */
+	XR_ORDERS_LAST = 6, /* before something rests on it */
+};
+
+static inline struct xr_lap xr_lap_of(const uint32_t *item, size_t n)
+{
+	return (struct xr_lap){.item = item, .n = n};
+}
+
+/* Has it missed so often that it does not fit? */
+bool xr_lap_overflows(const struct xr_laps *laps, const struct xr_lap *lap);
+
+/* Asks about laps with yes[] set, one order after the other; leaves it set where all of them overflow. 0, or -1 as
+ * xr_run_time(); so all of these. */
+int xr_laps_all(const struct xr_laps *laps, struct xr_lap *lap, size_t n, int orders, bool *yes);
+
+/* Of laps with yes[] set, leaves it set where they overflow once they have settled. */
+int xr_laps_settled(const struct xr_laps *laps, struct xr_lap *lap, size_t n, bool *yes);
+
+/* The one and then the other: which of n laps overflow? */
+int xr_laps_overflow(const struct xr_laps *laps, struct xr_lap *lap, size_t n, bool *yes);
+
+/* xr_laps_all() about one lap over these items. */
+int xr_laps_one(const struct xr_laps *laps, const uint32_t *item, size_t n, int orders, bool *yes);
+
+/* rest: the n items without the i-th. */
+void xr_without_item(const uint32_t *item, size_t n, size_t i, uint32_t *rest);
 
 void xr_shuffle(uint32_t *item, size_t n, struct xr_rng *rng);
 

@@ -32,7 +32,7 @@ static const double beyond = 2.5;                  /* times the latency of a lev
 static const double steep = 1.2;                   /* they differ by this factor */
 static const double grows = 1.25;                  /* as long as a walk of twice the size does, there is more to come */
 static const double flat_least = 0.03, flat_most = 0.11; /* steps of one level differ by at most this */
-static const double equal = 0.005;
+static const double equal = 0.005, exact = 0.02;
 static const double apart = 1.14;    /* levels differ by at least this factor */
 static const double apart_far = 1.5; /* those that only a walk has seen */
 static const double alone = 1.5;     /* one that a single staircase has seen, long enough */
@@ -530,6 +530,17 @@ static bool is_level(const struct xr_level *l, const struct step *step, size_t n
 	       (stands || ((size_t)l->witnesses >= climbs && l->seen >= OFTEN));
 }
 
+/* Seen by a single one perhaps, but for long enough, and always the same: what is between levels is not, on a quiet
+ * machine. */
+static bool is_exact(const struct xr_level *l, const struct step *step, size_t n)
+{
+	bool reaches = false;
+
+	for (size_t i = 0; i < n; i++)
+		reaches = reaches || step[i].span >= reach;
+	return l->spread < exact && (l->seen >= ALONE || (l->seen >= LONG && reaches));
+}
+
 size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, struct xr_level *level, size_t *dropped)
 {
 	struct step *step = calloc(n * XR_STAIRS_MAX + 1, sizeof *step);
@@ -570,7 +581,7 @@ size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, s
 		else if (is_far(step + i, end - i)) /* pages can be pushed into every level but the last, memory */
 			memory = next;
 		else if (is_level(&next, step + i, end - i, climbs, alone_here) ||
-		         (next.seen >= ALONE && alone_here && range <= restless * hit))
+		         (alone_here && range <= restless * hit && is_exact(&next, step + i, end - i)))
 			level[k++] = next;
 		else
 			*dropped += next.seen >= LONG && alone_here;

@@ -8,15 +8,14 @@
  *   Staircases (method/levels.h) of a few pages give the levels and their latencies.
  *   For the second level: pages of one class, one too many for its ways (method/classes.h), several times over; what most
  *   of these say. Distances in the page at which two halves of a class still meet give the line and, when the way is
- *   smaller than a page, the way. Else laps over more and more random pages tell the number of classes, a power of two
- *   (method/colours.h), and C = A · classes · page.
+ *   smaller than a page, the way. Else how often random pages belong to a class tells the number of classes, a power of
+ *   two (method/colours.h), and C = A · classes · page.
  *   For a level that is shared, hashed or too large for that: the effective capacity, by random walks over all lines of
  *   more and more bytes (half way up from the level's latency to the next).
  *
  * When it fails: a level as small or as slow as its neighbour is not seen. Who else uses the cache makes misses too: then
  * classes differ, and the fact says how many agree.
  */
-#include "method/colours.h"
 #include "method/effective.h"
 #include "method/geometry.h"
 #include "method/levels.h"
@@ -174,14 +173,14 @@ static int climb(struct outer *o, struct stairs *stairs)
 	return 0;
 }
 
-/* Is there something in the staircases that another one might clear up? On a quiet machine one more is enough. */
+/* Is there something in the staircases that another one might clear up? */
 static bool is_unclear(const struct outer *o, size_t climbs)
 {
 	bool unclear = o->dropped > 0;
 
 	for (size_t l = 1; l + 1 < o->n_levels && is_restless(o); l++)
 		unclear = unclear || o->level[l].witnesses < 2;
-	return unclear && climbs < (is_restless(o) ? STAIRS_MAX : STAIRS + 1);
+	return unclear && climbs < STAIRS_MAX;
 }
 
 static int find_levels(struct outer *o)
@@ -221,7 +220,7 @@ static int refine_latency(struct outer *o)
 {
 	enum { WALKS = 9, TWIN_SHARE = 4 /* of the first level, at most, is taken by a twin */, level = 1 };
 	struct xr_arena *arena = xr_run_arena(o->run);
-	double fill = (double)o->strangers, room = o->level[level].items, value[WALKS], low;
+	double fill = (double)o->strangers, room = o->level[level].items, value[WALKS], spread;
 	size_t n = (size_t)(room > 4 * fill ? sqrt(fill * room) : 2 * fill);
 	struct xr_spec spec[2 * WALKS];
 	struct xr_reading reading[2 * WALKS];
@@ -244,10 +243,11 @@ static int refine_latency(struct outer *o)
 		return -1;
 	for (size_t i = 0; i < WALKS; i++)
 		value[i] = reading[2 * i].cycles - reading[2 * i + 1].cycles + o->hit;
-	low = xr_lower(value, WALKS); /* a set of pages may by chance overflow this level, too */
-	if (fabs(low / o->level[level].latency - 1) < 0.3) {
-		o->level[level].latency = low;
-		o->level[level].spread = (xr_median(value, WALKS) - low) / low;
+	/* A set of pages may by chance overflow this level, its twin the first one: most do neither. */
+	value[0] = xr_densest(value, WALKS, &spread);
+	if (fabs(value[0] / o->level[level].latency - 1) < 0.3) {
+		o->level[level].latency = value[0];
+		o->level[level].spread = spread / value[0];
 	}
 	return 0;
 }
@@ -301,13 +301,15 @@ static void put_levels(struct outer *o)
 /* What laps need to know about a level. */
 static struct xr_laps laps_for(const struct outer *o, size_t level)
 {
+	uint64_t page = o->evict.page ? o->evict.page : o->evict.item,
+		 way = o->first.way < page ? o->first.way : page; /* items lie in the same part of a larger one */
 	struct xr_laps laps = {.run = o->run,
 	                       .buffer = {BUFFER + 4, o->pool, XR_SMALL},
 	                       .twin = {BUFFER + 5, o->pool, XR_SMALL},
-	                       .page = o->evict.page ? o->evict.page : o->evict.item,
+	                       .page = page,
 	                       .item = o->evict.item > o->first.way ? o->evict.item : o->first.way,
 	                       .line = o->line,
-	                       .most = (size_t)(o->first.ways * o->first.way / o->line * 9 / 10),
+	                       .most = (size_t)(o->first.ways * way / o->line * 9 / 10),
 	                       .base = o->level[level].latency - o->hit,
 	                       .miss = o->level[level + 1].latency - o->level[level].latency,
 	                       .effort = o->evict.effort};
@@ -349,30 +351,30 @@ static double sure_of_votes(size_t agree, size_t of)
 	return of ? fmin(0.98, fmax(0.3, 1 - pow(1.15 - (double)agree / (double)of, (double)agree))) : 0;
 }
 
+/* way: what distances in a page say; a page or more: it is as many pages as there are classes of them. Items are larger
+ * than pages where ways of the first level are: as long as physical addresses decide, that makes no difference. */
 static struct xr_fact *put_capacity(struct outer *o, size_t level, const struct xr_geometry *g, double way, double sure)
 {
-	double page = (double)(o->evict.page ? o->evict.page : o->evict.item), misfit, rival, classes, agree;
-	bool clear;
-	const char *id = level_id(o, level, "capacity"), *method = "classes of pages that push each other out";
-	struct xr_description *d = xr_run_description(o->run);
+	struct xr_laps laps = laps_for(o, level);
+	double classes = 1, clear = 1;
+	bool even = false;
 	struct xr_fact *fact;
 
-	if (way > 0 && way < page)
-		return xr_fact_count(d, id, (long long)((double)g->ways * way), "bytes", sure, method);
-	classes = xr_colours_fit(g->pages, g->share, g->n_points, (double)g->ways, &misfit, &rival);
-	/* Twice or half as many classes should fit far worse, and every curve alone should say the same. */
-	agree = xr_colours_agree(g->pages, g->share, g->n_points, (double)g->ways, classes);
-	clear = misfit * 2 < rival && agree == 1;
-	fact = xr_fact_count(d, id, (long long)((double)g->ways * classes * page), "bytes",
-	                     clear ? sure : fmin(sure, 0.5 + 0.3 * agree), method);
-	if (!clear)
+	if (!(way > 0 && way < (double)laps.page)) {
+		classes = xr_geometry_classes(g, &clear, &even);
+		way = classes * (double)(even ? laps.item : laps.page);
+	}
+	fact = xr_fact_count(xr_run_description(o->run), level_id(o, level, "capacity"),
+	                     (long long)((double)g->ways * way), "bytes", fmin(sure, clear),
+	                     "classes of pages that push each other out");
+	if (clear < 0.9)
 		xr_fact_note(fact, "%.0f classes of pages fit best, but not by far", classes);
 	return fact;
 }
 
 static void put_geometry(struct outer *o, size_t level, const struct xr_geometry *g)
 {
-	const double contradicts = 4;
+	const double contradicts = 4, outmost = 0.2;
 	struct xr_description *d = xr_run_description(o->run);
 	double sure = sure_of_votes(g->agree, g->n_said), line, way, share;
 	double page = (double)(o->evict.page ? o->evict.page : o->evict.item);
@@ -388,9 +390,16 @@ static void put_geometry(struct outer *o, size_t level, const struct xr_geometry
 		if (g->agree * 2 <= g->n_said && g->n_said > 1)
 			xr_fact_doubt(fact[i], "only %zu of %zu classes of pages say so", g->agree, g->n_said);
 	}
-	/* Walks are the other witness: beside a busy neighbour, pages seemed to be of far fewer classes than they are. */
+	/* Walks are the other witness: beside a busy neighbour, pages seemed to be of far fewer classes than they are. Of one
+	 * that hardly differs from the next level, that difference is as much error as what was kept. */
 	struct xr_effective e = effective_for(o, level);
-	double kept = xr_effective_of(&e, &o->walk);
+	struct xr_staircase inner = {.n = 0};
+	for (size_t i = 0; i < o->walk.n; i++)
+		if (o->walk.cycles[i] < e.far - outmost * (e.far - e.near)) {
+			inner.pages[inner.n] = o->walk.pages[i];
+			inner.cycles[inner.n++] = o->walk.cycles[i];
+		}
+	double kept = xr_effective_of(&e, &inner);
 	bool begins_inside = o->walk.n && 2 * o->walk.cycles[0] < o->level[level].latency + o->level[level + 1].latency;
 	if (begins_inside && kept > contradicts * xr_description_number(d, level_id(o, level, "capacity"), kept))
 		xr_fact_doubt(fact[1], "walks over all lines find %.0f KiB in it", kept / 1024);

@@ -63,6 +63,28 @@ double xr_mean(const double *x, size_t n)
 	return n ? sum / (double)n : NAN;
 }
 
+/* The shorth: of the stretches of a sorted sample that hold more than half of it, the shortest. What is disturbed in either
+ * direction, as long as that is less than half, is not in it. */
+double xr_densest(const double *x, size_t n, double *range)
+{
+	struct xr_scratch s;
+	const double *sorted = xr_scratch_sorted(&s, x, n);
+	size_t half = n / 2 + 1, best = 0;
+	double answer = NAN;
+	if (range)
+		*range = NAN;
+	if (n) {
+		for (size_t i = 1; i + half <= n; i++)
+			if (sorted[i + half - 1] - sorted[i] < sorted[best + half - 1] - sorted[best])
+				best = i;
+		answer = xr_sorted_median(sorted + best, half);
+		if (range)
+			*range = sorted[best + half - 1] - sorted[best];
+	}
+	xr_scratch_release(&s);
+	return answer;
+}
+
 double xr_min(const double *x, size_t n)
 {
 	double best = NAN;

@@ -30,6 +30,7 @@ double xr_mean(const double *x, size_t n);
 double xr_min(const double *x, size_t n);
 double xr_max(const double *x, size_t n);
 double xr_mad(const double *x, size_t n);    /* median absolute deviation x 1.4826: estimates sigma */
+double xr_densest(const double *x, size_t n, double *range); /* median of the half that lies closest together; how close */
 double xr_spread(const double *x, size_t n); /* (p50 - p10) / p25; 0 for one sample */
 
 /* Two modes more than `gap` (relative, e.g. 0.25) apart, each holding >= 15 % of the samples and at least

@@ -55,6 +55,7 @@ static const char *check_order(const struct input *in)
 	REQUIRE(is_member(in, xr_lower(x, n)));
 	REQUIRE(n == 0 || (inside(in, xr_median(x, n)) && inside(in, xr_mean(x, n))));
 	REQUIRE(!in->tame || n == 0 || (xr_mad(x, n) >= 0 && xr_spread(x, n) >= 0));
+	REQUIRE(n == 0 || inside(in, xr_densest(x, n, NULL)));
 	xr_mad(x, n);
 	xr_spread(x, n);
 	bool two = xr_bimodal(x, n, in->parameter, &fast, &slow);

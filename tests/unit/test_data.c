@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <cmocka.h>
+#include <math.h>
 
 static void twin_visits_the_same_pages_in_the_same_order(void **state)
 {
@@ -249,49 +250,64 @@ static void flat_memory_is_one_level(void **state)
 	assert_int_equal(xr_levels_from(s, 2, 2, level, &dropped), 1);
 }
 
-/* What c classes of w ways miss, drawn page by page: all of a class that overflows. */
-static double missed(struct xr_rng *rng, unsigned classes, unsigned ways, unsigned pages)
+/* The first class full, f others elsewhere, k drawn: of few enough, every way to place them can be reckoned by hand. */
+static void odds_are_those_of_urns(void **state)
 {
-	unsigned in[64] = {0}, sum = 0;
+	struct xr_arena arena = {0};
+	struct xr_odds birthday = xr_odds_new(&arena, 1, 0, 4), flushed = xr_odds_new(&arena, 1, 3, 2),
+		       pairs = xr_odds_new(&arena, 2, 0, 3), many = xr_odds_new(&arena, 4, 40, 100);
 
-	for (unsigned i = 0; i < pages; i++)
-		in[xr_rng_below(rng, classes)]++;
-	for (unsigned i = 0; i < classes; i++)
-		sum += in[i] > ways ? in[i] : 0;
-	return (double)sum / pages;
+	(void)state;
+	assert_true(birthday.fits[0][1] == 0 && birthday.fits[0][0] == 1);
+	assert_true(fabs(birthday.fits[3][2] - 7.0 / 8 * 6 / 8) < 1e-9);
+	assert_true(fabs(flushed.fits[4][2] - 12.0 / 16 * 11 / 16) < 1e-9);
+	assert_true(flushed.fits[1][1] < 0 && flushed.fits[2][1] < 1e-9);
+	assert_true(fabs(pairs.fits[1][2] - 1.0 / 4) < 1e-9 && pairs.fits[1][3] < 1e-9);
+	assert_true(fabs(pairs.fits[2][3] - (27.0 - 3) / 64) < 1e-9);
+	assert_true(many.fits[3][1] < 0 && many.fits[4][1] > 0.3 && many.fits[14][100] > 0.99);
+	xr_arena_release(&arena);
 }
 
-static void classes_of_pages_are_counted_by_their_misses(void **state)
+/* Do k random pages overflow c classes of w ways, the first of which is full? Drawn page by page. */
+static bool overflow(struct xr_rng *rng, unsigned classes, unsigned ways, size_t k)
+{
+	unsigned in[256] = {ways};
+	bool over = false;
+
+	for (size_t i = 0; i < k; i++)
+		over |= ++in[xr_rng_below(rng, classes)] > ways;
+	return over;
+}
+
+static void classes_of_pages_are_counted_by_members_met(void **state)
 {
 	struct xr_rng rng = {5};
-	int right = 0, all = 0;
+	struct xr_arena arena = {0};
+	int right = 0, all = 0, sure_wrong = 0;
 
 	(void)state;
-	for (unsigned classes = 8; classes <= 64; classes *= 2)
-		for (unsigned ways = 2; ways <= 24; ways += 11)
-			for (int draw = 0; draw < 20; draw++) {
-				double pages[24], share[24], misfit, rival, found;
-				size_t n = 0;
+	for (unsigned classes = 1; classes <= 256; classes *= 4)
+		for (unsigned ways = 1; ways <= 23; ways += 11) {
+			struct xr_odds odds = xr_odds_new(&arena, ways, 0, 160);
 
-				for (double size = ways; size < 3.0 * classes * ways && n < 24; size *= 1.5) {
-					pages[n] = (double)(unsigned)size;
-					share[n++] = missed(&rng, classes, ways, (unsigned)size);
+			for (int draw = 0; draw < 20; draw++) {
+				struct xr_colours c = {.asked = 0};
+				double sure = 0, found = 0;
+
+				while (c.asked < 160 && sure < 0.999) {
+					size_t k = xr_colours_next(&c, &odds);
+
+					xr_colours_learn(&c, &odds, k, overflow(&rng, classes, ways, k));
+					found = xr_colours_best(&c, &sure);
 				}
-				found = xr_colours_fit(pages, share, n, ways, &misfit, &rival);
-				assert_true(found >= classes / 2.0 && found <= classes * 2.0 && misfit < rival);
 				right += found == classes;
+				sure_wrong += found != classes && sure > 0.9;
 				all++;
 			}
-	assert_true(right * 10 >= all * 9);
-}
-
-static void fewer_misses_than_pages_too_many_are_impossible(void **state)
-{
-	static const double pages[] = {4, 6}, share[] = {0, 0.9};
-	double misfit, rival;
-
-	(void)state;
-	assert_true(xr_colours_fit(pages, share, 2, 2, &misfit, &rival) >= 2);
+		}
+	xr_arena_release(&arena);
+	assert_true(right * 100 >= all * 98);
+	assert_true(sure_wrong * 100 <= all);
 }
 
 static void lines_and_ways_are_read_off_distances(void **state)
@@ -332,8 +348,8 @@ int main(void)
 		cmocka_unit_test(a_page_between_levels_is_no_level),
 		cmocka_unit_test(what_no_staircase_tells_apart_is_one_level),
 		cmocka_unit_test(flat_memory_is_one_level),
-		cmocka_unit_test(classes_of_pages_are_counted_by_their_misses),
-		cmocka_unit_test(fewer_misses_than_pages_too_many_are_impossible),
+		cmocka_unit_test(odds_are_those_of_urns),
+		cmocka_unit_test(classes_of_pages_are_counted_by_members_met),
 		cmocka_unit_test(lines_and_ways_are_read_off_distances),
 	};
 

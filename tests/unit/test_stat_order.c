@@ -114,6 +114,16 @@ static void mad_estimates_sigma_and_shrugs_off_outliers(void **state)
 	assert_true(fabs(xr_mad(x, COUNT(x)) - 3) < 0.7);
 }
 
+static void densest_ignores_strays_on_both_sides(void **state)
+{
+	(void)state;
+	const double x[] = {12, 9.4, 12, 10.4, 11.5, 12, 10.4, 12, 30}, two[] = {3, 1};
+	double range;
+	assert_true(xr_densest(x, 9, &range) == 12 && range <= 0.5);
+	assert_true(xr_densest(two, 2, NULL) == 2 && xr_densest(two, 1, &range) == 3 && range == 0);
+	assert_true(isnan(xr_densest(NULL, 0, &range)) && isnan(range));
+}
+
 static void spread_is_small_for_tight_samples_and_infinite_at_zero(void **state)
 {
 	(void)state;
@@ -175,6 +185,7 @@ int main(void)
 		cmocka_unit_test(sorting_works_at_every_size),
 		cmocka_unit_test(nan_counts_as_slowest),
 		cmocka_unit_test(mad_estimates_sigma_and_shrugs_off_outliers),
+		cmocka_unit_test(densest_ignores_strays_on_both_sides),
 		cmocka_unit_test(spread_is_small_for_tight_samples_and_infinite_at_zero),
 		cmocka_unit_test(bimodal_tells_two_peaks_from_wide_ones_and_from_tails),
 		cmocka_unit_test(bimodal_needs_the_gap_and_enough_of_both),
