@@ -8,7 +8,7 @@ enum {
 	BATCH = 16, /* questions asked at once, as soon as they are about the right number of pages; */
 	FEW = 4,    /* before */
 	MOST = 160, /* pages */
-	BATCHES = 10,
+	BATCHES = 16,
 };
 static const double mistaken = 0.03; /* share of answers that are wrong: neighbours, orders that suit a policy badly */
 static const double enough = 0.999;

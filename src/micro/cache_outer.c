@@ -24,6 +24,7 @@
 #include "stat/stat.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -36,11 +37,13 @@ enum {
 	LINES = 8,
 	LIMIT = 4, /* times what pushes a page out of a level: overflows it */
 	STRANGERS_MORE = 3,
-	SEEN_WELL = 10, /* steps: then it is a level */
+	SEEN_WELL = 10, /* steps, all alike: then it is a level */
+	VOTES = 2,      /* for or against it, that others do not outweigh */
 };
 static const uint64_t dense_wanted = UINT64_C(64) << 20, most_wanted = UINT64_C(256) << 20;
 static const double coarse_ns = 100;
 static const double most_sure = 0.88; /* of what a convention cuts out of a slope */
+static const double agrees = 0.05;    /* spread of a level that nobody doubts */
 static const double moves = 0.25;     /* too much to be a capacity */
 static const double shared = 1.5;     /* times as much is kept by who comes back sooner: others take it away */
 static const double MIB = 1 << 20;
@@ -140,8 +143,9 @@ static int check_levels(struct outer *o, const struct stairs *stairs)
 {
 	for (size_t l = 1; l + 1 < o->n_levels; l++) {
 		int sum = 0;
+		bool plain = o->level[l].seen >= SEEN_WELL && o->level[l].spread < agrees;
 
-		for (size_t s = 0; s < stairs->n && o->level[l].seen < SEEN_WELL; s++) {
+		for (size_t s = 0; s < stairs->n && !plain && abs(sum) < VOTES; s++) {
 			int vote = 0;
 
 			if (s != FAR && xr_staircase_check(&o->evict, s == NEAR ? 0 : stairs->order[s][o->n_items - 1],

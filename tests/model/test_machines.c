@@ -87,16 +87,6 @@ static void count(struct score *score, uint64_t seed, const char *id, enum verdi
 	count_in(tally_of(&score->groups, group), seed, v, sure);
 }
 
-/* Not good enough yet, and said so in docs/data.md: told, not failed, as long as they are not wrong and sure. */
-static bool unfinished(const char *group)
-{
-	static const char *const groups[] = {"cache.l2"};
-	for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-		if (!strcmp(groups[i], group))
-			return true;
-	return false;
-}
-
 /* In a child, so that a crash costs one machine: one line a fact. */
 static void try_machine(uint64_t seed, enum xr_noise noise, FILE *out)
 {
@@ -205,11 +195,6 @@ static int report(struct score *score, enum xr_noise noise)
 		/* one machine, or one sure answer, among few is no rate yet */
 		bool often = share >= wanted_right[noise] || g->bad_machines <= 1;
 		bool calibrated = g->sure_wrong <= 1 || g->sure_wrong <= allowed_sure_wrong * g->sure;
-		if (!often && calibrated && unfinished(g->id)) {
-			printf("# todo: %s machines, %s: %.1f %% of %d facts right (%.0f %% wanted)\n", name, g->id,
-			       100 * share, all, 100 * wanted_right[noise]);
-			continue;
-		}
 		failures += !(often && calibrated);
 		printf("%s %s machines, %s: %.1f %% of %d facts right (%.0f %% wanted; not on %d machines), %d of %d sure ones "
 		       "wrong\n",
