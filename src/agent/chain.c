@@ -26,6 +26,8 @@ enum {
 	PICKS = 32,        /* of each place, before walks over few */
 	PICKS_UP_TO = 512, /* places */
 	SPARSE = 1024,     /* bytes of buffer per place */
+	WARM_LEAST = 4096, /* steps before the first sample */
+	STRETCH = 16384,   /* steps between looks at the clock */
 };
 
 struct phase {
@@ -527,6 +529,18 @@ static void drive_strangers_out(const struct xr_agent_chain *c, const struct pha
 		sink = *(volatile uintptr_t *)address(c, p->unit[xr_random_below(&state, p->n)]);
 }
 
+/* So many steps, but not for ever: a walk that takes longer is mostly in memory, and laying it out was a lap, too. */
+static void run_for_a_while(struct xr_agent_chain *c, size_t n)
+{
+	const double most_ns = 4e7;
+	double start = watch.now_ns();
+
+	for (size_t stretch; n > 0 && watch.now_ns() - start < most_ns; n -= stretch) {
+		stretch = n < STRETCH ? n : STRETCH;
+		run_endless(c, stretch);
+	}
+}
+
 /* Warm-up: a lap over what may be a big set, several over a small one, so that caches, TLBs and their replacement state
  * are as they will be for ever after. */
 static void warm_up(struct xr_agent_chain *c)
@@ -539,10 +553,10 @@ static void warm_up(struct xr_agent_chain *c)
 	}
 	if (!c->unsettled && p->access == READ && p->n > 1 && p->n <= PICKS_UP_TO)
 		drive_strangers_out(c, p);
-	if (c->cursors > 1) /* two laps together: what a level holds that others throw out came there in the first */
-		run_endless(c, 2 * p->n / c->cursors + 4096);
-	else
-		run_endless(c, p->n < 4096 ? 4096 + p->n : p->n);
+	/* Several cursors: two laps of all together, for some levels hold only what others have thrown out. */
+	run_for_a_while(c, c->cursors > 1      ? 2 * p->n / c->cursors + WARM_LEAST
+	                   : p->n < WARM_LEAST ? WARM_LEAST + p->n
+	                                       : p->n);
 }
 
 void xr_chain_ready(struct xr_agent_chain *chain)

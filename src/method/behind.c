@@ -1,6 +1,8 @@
 /* Pages behind the first TLB, see behind.h. */
 #include "method/behind.h"
 
+#include "stat/stat.h"
+
 enum {
 	WIDE_MAX = 14,
 	FOLD_MIN = 4, /* bits */
@@ -93,7 +95,7 @@ int xr_pages_behind(const struct xr_behind *b, struct xr_page_family *f, struct 
 int xr_pages_fold(const struct xr_behind *b, unsigned *bits, struct xr_rise *rise)
 {
 	struct xr_page_family f[FOLDS];
-	double cycles[FOLDS], best = 0, second = 0;
+	double cycles[FOLDS], visit[FOLDS], hits, best = 0, second = 0;
 	size_t n[FOLDS], k = 0;
 
 	for (unsigned w = FOLD_MIN; w < FOLD_MIN + FOLDS; w++, k++) {
@@ -110,8 +112,12 @@ int xr_pages_fold(const struct xr_behind *b, unsigned *bits, struct xr_rise *ris
 		return 0;
 	if (xr_pages_excess(f, n, k, cycles) != 0)
 		return -1;
+	/* Of most folds the pages are in many sets and hit: then a visit costs a miss of the first level, no more. */
+	for (size_t i = 0; i < k; i++)
+		visit[i] = cycles[i] / (double)(n[i] + f[i].between);
+	hits = k > 2 ? xr_median(visit, k) : b->penalty;
 	for (size_t i = 0; i < k; i++) {
-		double each = (cycles[i] - (double)(n[i] + f[i].between) * b->penalty) / (double)n[i];
+		double each = (visit[i] - hits) * (double)(n[i] + f[i].between) / (double)n[i];
 
 		if (each > best) {
 			second = best;

@@ -11,7 +11,7 @@ enum {
 	CURSORS = 12,   /* about as many lines as a core can wait for at once */
 	FEWEST = 4,     /* pages */
 };
-static const double agree = 0.05; /* two curves of a quiet machine */
+static const double agree = 0.1;  /* two curves of a quiet machine */
 static const double flat = 1.25;  /* walks that are all misses: twice as large ones take less than that */
 static const double apart = 1.4;  /* walks that are all misses and such that are none, at least */
 static const double enough = 0.2; /* of the walk: one that the level keeps so much more of has fewer lines */
@@ -51,10 +51,10 @@ static int add_walk(const struct xr_effective *e, double pages, struct xr_stairc
 	return 0;
 }
 
-/* An octave below and above this size. */
+/* From half an octave below this size to one above. */
 static int add_walks(const struct xr_effective *e, double center, struct xr_staircase *curve)
 {
-	for (int i = -PER_OCTAVE; i <= PER_OCTAVE; i++)
+	for (int i = -PER_OCTAVE / 2; i <= PER_OCTAVE; i++)
 		if (add_walk(e, floor(center * exp2(i / (double)PER_OCTAVE)), curve) != 0)
 			return -1;
 	return 0;

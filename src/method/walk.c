@@ -1,7 +1,7 @@
 /* Random walks, see walk.h. */
 #include "method/walk.h"
 
-enum { BUFFER_FIRST = 1 << 20, BUFFER_MAX = 64 << 20 };
+enum { BUFFER_FIRST = 1 << 20, BUFFER_LARGE = 64 << 20 };
 
 struct xr_tlbs xr_tlbs_known(const struct xr_run *run)
 {
@@ -29,8 +29,8 @@ static uint64_t buffer_for(uint64_t bytes)
 	uint64_t room = BUFFER_FIRST;
 
 	while (room < bytes)
-		room *= 8;
-	return bytes > BUFFER_MAX || room > BUFFER_MAX ? bytes > BUFFER_MAX ? bytes : BUFFER_MAX : room;
+		room *= room < BUFFER_LARGE ? 8 : 2;
+	return room;
 }
 
 int xr_walk_read(const struct xr_walk *w, uint64_t bytes, struct xr_reading *reading)

@@ -231,7 +231,7 @@ static int refine_latency(struct outer *o)
 	struct xr_effort effort = {.samples = 9, .samples_max = 18};
 
 	if (o->n_levels < 3 || n < 2 || n > o->first.ways * o->first.way / o->line / TWIN_SHARE || n >= o->n_items ||
-	    o->noise < 0.01 * o->level[level].latency)
+	    fmax(o->noise / o->level[level].latency, o->level[level].spread) < 0.01)
 		return 0;
 	for (size_t i = 0; i < WALKS; i++) {
 		struct xr_places set = xr_places_new(arena, n), twin;
@@ -376,11 +376,27 @@ static struct xr_fact *put_capacity(struct outer *o, size_t level, const struct 
 	return fact;
 }
 
+/* What walks over all lines find of a level; 0: all of them were larger than it. Of one that hardly differs from the next
+ * level, that difference is as much error as what was kept. */
+static double walks_find(struct outer *o, size_t level)
+{
+	const double outmost = 0.2;
+	const struct xr_effective e = effective_for(o, level);
+	struct xr_staircase inner = {.n = 0};
+
+	for (size_t i = 0; i < o->walk.n; i++)
+		if (o->walk.cycles[i] < e.far - outmost * (e.far - e.near)) {
+			inner.pages[inner.n] = o->walk.pages[i];
+			inner.cycles[inner.n++] = o->walk.cycles[i];
+		}
+	return o->walk.n && 2 * o->walk.cycles[0] < e.near + e.far ? xr_effective_of(&e, &inner) : 0;
+}
+
 static void put_geometry(struct outer *o, size_t level, const struct xr_geometry *g)
 {
-	const double contradicts = 4, outmost = 0.2;
+	const double contradicts = 4;
 	struct xr_description *d = xr_run_description(o->run);
-	double sure = sure_of_votes(g->agree, g->n_said), line, way, share;
+	double sure = sure_of_votes(g->agree, g->n_said), line, way, share, kept = walks_find(o, level);
 	double page = (double)(o->evict.page ? o->evict.page : o->evict.item);
 	struct xr_fact *fact[2];
 
@@ -388,24 +404,17 @@ static void put_geometry(struct outer *o, size_t level, const struct xr_geometry
 	fact[0] = xr_fact_count(d, level_id(o, level, "ways"), (long long)g->ways, "", sure,
 	                        "classes of pages that push each other out");
 	put_line(o, level, line, sure * share);
+	/* Walks are the other witness. Beside a busy neighbour members seemed to meet where they do not, … */
+	if (way > 0 && way < page && kept > contradicts * (double)g->ways * way)
+		way = 0;
 	fact[1] = put_capacity(o, level, g, way, way > 0 && way < page ? sure * share : sure);
 	for (size_t i = 0; i < 2; i++) {
 		xr_fact_add_series(fact[i], "cache.staircase");
 		if (g->agree * 2 <= g->n_said && g->n_said > 1)
 			xr_fact_doubt(fact[i], "only %zu of %zu classes of pages say so", g->agree, g->n_said);
 	}
-	/* Walks are the other witness: beside a busy neighbour, pages seemed to be of far fewer classes than they are. Of one
-	 * that hardly differs from the next level, that difference is as much error as what was kept. */
-	struct xr_effective e = effective_for(o, level);
-	struct xr_staircase inner = {.n = 0};
-	for (size_t i = 0; i < o->walk.n; i++)
-		if (o->walk.cycles[i] < e.far - outmost * (e.far - e.near)) {
-			inner.pages[inner.n] = o->walk.pages[i];
-			inner.cycles[inner.n++] = o->walk.cycles[i];
-		}
-	double kept = xr_effective_of(&e, &inner);
-	bool begins_inside = o->walk.n && 2 * o->walk.cycles[0] < o->level[level].latency + o->level[level + 1].latency;
-	if (begins_inside && kept > contradicts * xr_description_number(d, level_id(o, level, "capacity"), kept))
+	/* … and pages to be of far fewer classes than they are. */
+	if (kept > contradicts * xr_description_number(d, level_id(o, level, "capacity"), kept))
 		xr_fact_doubt(fact[1], "walks over all lines find %.0f KiB in it", kept / 1024);
 }
 

@@ -21,7 +21,7 @@
 enum { BUFFER = 23, LINE_LEAST = 8, TURNS = 3, FIRST = 4, LAST = 16 /* times the largest cache */ };
 static const double same = 0.03, noise = 0.004;
 static const double steady = 0.02; /* samples of a walk that nobody disturbs */
-static const double least_bytes = 8 << 20, most_bytes = 512 << 20;
+static const double least_bytes = 8 << 20, most_bytes = 256 << 20;
 
 static double largest_cache(const struct xr_run *run, double *latency)
 {
