@@ -30,6 +30,7 @@ struct xr_page_family {
 struct xr_tlb_sets {
 	size_t ways, stride;
 	double sure; /* a probability, by the votes */
+	bool soft;   /* it does not throw out what was used longest ago, see soft.h */
 };
 
 /* How many pages of this family it takes to overflow: the smallest n that is not compact, up to limit; more than that

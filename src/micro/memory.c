@@ -3,7 +3,7 @@
  * Idea (papers 000 §4.6, 001 §3): a dependent random walk over far more bytes than any cache holds pays memory at every
  * step.
  *
- * Algorithm: walk over every second line of 4 times the largest cache, at least 8 MiB, and of twice as many bytes,
+ * Algorithm: walk over a line in every 256 bytes of 4 times the largest cache, at least 8 MiB, and of twice as many bytes,
  * again and again, as long as that makes it slower, up to 16 times; what translation costs is known from the TLBs and
  * taken off. The share of steps that some cache still answers falls as the walk grows; so what the last doublings have
  * added, if it is more than noise, goes on being added, less each time, as far as the cache found can explain it.
@@ -18,7 +18,7 @@
 
 #include <math.h>
 
-enum { BUFFER = 23, LINE_LEAST = 8, TURNS = 3, FIRST = 4, LAST = 16 /* times the largest cache */ };
+enum { BUFFER = 23, LINE_LEAST = 8, LINE_MOST = 256, TURNS = 3, FIRST = 4, LAST = 16 /* times the largest cache */ };
 static const double same = 0.03, noise = 0.004;
 static const double steady = 0.02; /* samples of a walk that nobody disturbs */
 static const double least_bytes = 8 << 20, most_bytes = 256 << 20;
@@ -56,12 +56,28 @@ static bool is_translation_known(struct xr_run *run)
 	return !xr_run_info(run)->page_bytes || (fact && (fact->status == XR_OK || fact->status == XR_UNSUPPORTED));
 }
 
-/* Not surer than the walks agree: with themselves, and with what was added to them. */
+/* What translation costs was taken off: how wrong that may be, as a share of the latency. */
+static double doubt_of_translation(struct xr_run *run, double cycles)
+{
+	static const char *const id[] = {"tlb.d1.penalty", "tlb.d2.penalty"};
+	double doubt = 0;
+
+	for (int i = 0; i < 2; i++) {
+		const struct xr_fact *fact = xr_description_fact(xr_run_description(run), id[i]);
+
+		if (fact && fact->status == XR_OK)
+			doubt += (1 - fact->confidence) * xr_run_number(run, id[i], 0) / cycles;
+	}
+	return doubt;
+}
+
+/* Not surer than the walks agree: with themselves, and with what was added to them and taken off. */
 static void put(struct xr_run *run, const struct latency *l)
 {
 	struct xr_description *d = xr_run_description(run);
 	double most = l->close ? 0.6 : is_translation_known(run) ? 0.97 : 0.5, cycles = l->cycles;
-	double sure = fmax(0.3, most - 2 * l->spread - 2 * l->grown / l->cycles);
+	double off = 2 * l->spread + 2 * l->grown / cycles + doubt_of_translation(run, cycles);
+	double sure = fmax(0.3, most - off);
 	struct xr_fact *fact[2];
 
 	fact[0] = xr_fact_number(d, "memory.latency", xr_snap_integer(cycles, 0.1), "cycles", sure, "random walk");
@@ -126,7 +142,8 @@ static int run(struct xr_run *run)
 	double bytes = fmin(fmax(FIRST * largest, least_bytes), most / 2);
 	struct latency l = {0};
 
-	walk.line = largest == 0 ? LINE_LEAST : 2 * walk.line; /* every second one: who fetches pairs must not help */
+	/* Every second one: who fetches pairs must not help. And farther caches may have larger lines than the first. */
+	walk.line = largest == 0 ? LINE_LEAST : 2 * walk.line > LINE_MOST ? 2 * walk.line : LINE_MOST;
 	if (walk_over(&walk, bytes, &full, &l) != 0)
 		return -1;
 	do {

@@ -28,6 +28,7 @@
  * the caches'.
  */
 #include "method/behind.h"
+#include "method/soft.h"
 #include "method/translate.h"
 #include "micro/micro.h"
 #include "stat/stat.h"
@@ -49,12 +50,14 @@ enum {
 	DELTAS = 8,
 	TRIES = 3,
 	TOGETHER_MAX = 16, /* pages of an entry */
+	LINE_MOST = 256,
 };
 
 /* Of what missing the second level costs more than missing the first: a set of pages in which less is seen fits. One page
  * too many need not push out all others, and somebody else may have an entry of the set. */
 static const double of_rise = 0.375;
-static const double kept_apart = 0.5; /* of a miss: pages that cost less share entries */
+static const double through_soft = 0.6; /* certainty of what is seen through a level that replaces by chance */
+static const double kept_apart = 0.5;   /* of a miss: pages that cost less share entries */
 
 struct tlb {
 	struct xr_run *run;
@@ -70,12 +73,15 @@ struct tlb {
 
 /* ---- the curve ------------------------------------------------------------------------------------------------- */
 
+/* Where there are so many pages that no line stays in the first cache, a line of the next one may be larger: packed lines
+ * have to be as far apart as no line is large, or the next cache holds more of them than of single ones. */
 static int time_curve(struct tlb *t, const size_t *pages, size_t n, int orders, struct xr_curve *curve)
 {
+	const uint64_t cell = n > 0 && pages[0] > MANY_ORDERS_UP_TO ? LINE_MOST : 0;
 	struct xr_translate translate = {.run = t->run,
 	                                 .buffer = t->sets.compact.buffer,
 	                                 .page = t->sets.page,
-	                                 .line = 2 * t->sets.line,
+	                                 .line = cell > 2 * t->sets.line ? cell : 2 * t->sets.line,
 	                                 .orders = orders,
 	                                 .effort = {.samples = 5, .samples_max = 5}};
 
@@ -163,13 +169,16 @@ static int try_first(struct tlb *t, size_t below, size_t above)
 		return -1;
 	if (n < 2)
 		return 0;
-	*level = (struct xr_tlb_sets){n - 1, f.stride, 0};
+	*level = (struct xr_tlb_sets){.ways = n - 1, .stride = f.stride};
 	if (xr_pages_try_odd(&f, level) != 0 || xr_pages_confirm(&f, 1, level) != 0)
 		return -1;
-	t->entries[0] = level->ways * level->stride;
 	f.stride = level->stride;
 	n = 2 * level->ways;
-	return n * f.stride > t->sets.pages ? 0 : xr_pages_penalty(&f, n, 0, &t->penalty[0], &t->error[0]);
+	if ((n * f.stride <= t->sets.pages && xr_pages_penalty(&f, n, 0, &t->penalty[0], &t->error[0]) != 0) ||
+	    xr_pages_soften(&f, 0, level, &t->penalty[0], &t->error[0]) != 0)
+		return -1;
+	t->entries[0] = level->ways * level->stride;
+	return 0;
 }
 
 /* Once more when the votes contradict each other: somebody may have been there. */
@@ -212,15 +221,19 @@ static int find_strided(struct tlb *t)
 		return 0;
 	if (xr_pages_follow_down(&f, 1, n, &rule) != 0)
 		return -1;
-	*level = (struct xr_tlb_sets){n - 1, f.stride, 0};
+	*level = (struct xr_tlb_sets){.ways = n - 1, .stride = f.stride};
 	if (!rule)
 		return 0;
 	if (xr_pages_try_odd(&f, level) != 0 || xr_pages_confirm(&f, 1, level) != 0)
 		return -1;
-	t->entries[1] = level->ways * level->stride;
 	f.stride = level->stride;
 	n = 2 * level->ways;
-	return n * f.stride > t->sets.pages ? 0 : xr_pages_penalty(&f, n, t->penalty[0], &t->penalty[1], &t->error[1]);
+	if ((n * f.stride <= t->sets.pages &&
+	     xr_pages_penalty(&f, n, t->penalty[0], &t->penalty[1], &t->error[1]) != 0) ||
+	    xr_pages_soften(&f, t->penalty[0], level, &t->penalty[1], &t->error[1]) != 0)
+		return -1;
+	t->entries[1] = level->ways * level->stride;
+	return 0;
 }
 
 /* Sets that are chosen by the exclusive or of two fields of the page number: no stride finds them. */
@@ -238,7 +251,7 @@ static int find_folded(struct tlb *t)
 	if (bits == 0)
 		return 0;
 	f = xr_pages_of_fold(&b, bits);
-	*level = (struct xr_tlb_sets){0, (size_t)1 << bits, 0};
+	*level = (struct xr_tlb_sets){.stride = (size_t)1 << bits};
 	if (xr_pages_ramp(&f, rise.at, level, &t->near) != 0)
 		return -1;
 	t->entries[1] = level->ways * level->stride;
@@ -335,6 +348,10 @@ static int find_second(struct tlb *t)
 		return -1;
 	if (t->entries[1] == 0 && doubted.entries[1] > 0)
 		*t = doubted;
+	if (t->level[0].soft) { /* then pages between do not always push the others out of it */
+		t->level[1].sure = fmin(t->level[1].sure, through_soft);
+		t->near = fmin(t->near, through_soft);
+	}
 	return 0;
 }
 
