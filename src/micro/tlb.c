@@ -50,7 +50,7 @@ enum {
 	DELTAS = 8,
 	TRIES = 3,
 	TOGETHER_MAX = 16, /* pages of an entry */
-	LINE_MOST = 256,
+	LINE_MOST = 128,
 };
 
 /* Of what missing the second level costs more than missing the first: a set of pages in which less is seen fits. One page
