@@ -1,11 +1,10 @@
 /* Sets that overflow softly, see soft.h. */
 #include "method/soft.h"
 
-#include "util/memory.h"
+#include "util/arena.h"
 #include "util/rng.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -81,24 +80,23 @@ static bool visit(struct set *s, size_t place)
 
 double xr_soft_share(enum xr_goes goes, size_t ways, size_t n)
 {
+	struct xr_arena arena = {0};
 	struct set s = {.goes = goes, .ways = ways, .rng = {n * 1000 + ways}};
 	size_t missed = 0;
 	if (n <= ways)
 		return 0;
 	if (goes == XR_GOES_OLDEST)
 		return 1;
-	s.place = xr_calloc(ways, sizeof *s.place);
-	s.way = xr_calloc(n, sizeof *s.way);
-	s.stamp = xr_calloc(ways, sizeof *s.stamp);
+	s.place = xr_arena_array(&arena, size_t, ways);
+	s.way = xr_arena_array(&arena, size_t, n);
+	s.stamp = xr_arena_array(&arena, uint64_t, ways);
 	for (size_t w = 0; w < ways; w++)
 		s.place[w] = SIZE_MAX;
 	for (size_t i = 0; i < PRELUDE * n; i++)
 		visit(&s, (size_t)xr_rng_below(&s.rng, n));
 	for (size_t i = 0; i < (LAPS_BEFORE + LAPS) * n; i++)
 		missed += visit(&s, i % n) && i >= LAPS_BEFORE * n;
-	free(s.place);
-	free(s.way);
-	free(s.stamp);
+	xr_arena_release(&arena);
 	return (double)missed / (double)(LAPS * n);
 }
 
@@ -129,7 +127,8 @@ struct xr_soft_fit xr_soft_fit(const size_t *n, const double *cost, size_t point
 {
 	struct xr_soft_fit fit = {.misfit = INFINITY};
 	double best = INFINITY, sigma, others = 0;
-	double *of_ways = xr_calloc(hi - lo + 1, sizeof *of_ways);
+	struct xr_arena arena = {0};
+	double *of_ways = xr_arena_array(&arena, double, hi - lo + 1);
 	for (size_t ways = lo; ways <= hi; ways++) {
 		of_ways[ways - lo] = INFINITY;
 		for (int goes = 0; goes < XR_N_GOES; goes++) {
@@ -146,7 +145,7 @@ struct xr_soft_fit xr_soft_fit(const size_t *n, const double *cost, size_t point
 	for (size_t ways = lo; ways <= hi && best < INFINITY; ways++)
 		others += ways == fit.ways ? 0 : exp((best - of_ways[ways - lo]) / (2 * sigma * sigma));
 	fit.sure = best < INFINITY ? 1 / (1 + others) : 0;
-	free(of_ways);
+	xr_arena_release(&arena);
 	return fit;
 }
 
