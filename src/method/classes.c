@@ -12,13 +12,15 @@ enum {
 	GRID = 24,
 	BLOCKS = 16, /* of the first round of thinning */
 	ROUNDS = 24,
+	BACK = 1,        /* times that a page may have been left out on a wrong answer */
 	CLASS_MAX = 256, /* more, and it is no class */
 	VOTES = 5,
-	STARTS = 6,
+	STARTS = 4,
 	NEARLY = 24, /* the beginning that overflows is the shortest to one part in so many */
 };
 
 static const double growth = 1.5;
+static const double many = 7;        /* misses of a lap */
 static const double most_of_one = 4; /* misses: where many classes overflow, one of them is enough */
 static const double overflow_share =
 	0.1; /* of the misses of what is known to overflow: more than one class or page less */
@@ -97,7 +99,10 @@ static int weigh(struct xr_laps *laps, struct core *c, bool *yes)
 	struct xr_lap lap = xr_lap_of(c->item, c->n);
 
 	*yes = true;
-	if (xr_laps_all(laps, &lap, 1, XR_ORDERS_LAST, yes) != 0)
+	if (xr_laps_all(laps, &lap, 1, XR_ORDERS, yes) != 0)
+		return -1;
+	/* Few misses may be those of a nearly full set in orders that suit the policy badly. */
+	if (*yes && lap.misses < many && xr_laps_all(laps, &lap, 1, XR_ORDERS_LAST - XR_ORDERS, yes) != 0)
 		return -1;
 	if (*yes) {
 		c->misses = lap.misses;
@@ -172,7 +177,7 @@ static int thin(struct xr_laps *laps, struct core *c, size_t size, size_t *shrun
 		lap[b] = xr_lap_of(rest, c->n - (to - from));
 		go[b] = true;
 	}
-	if (xr_laps_all(laps, lap, blocks, XR_ORDERS, go) != 0)
+	if (xr_laps_all(laps, lap, blocks, laps->restless ? 1 : XR_ORDERS, go) != 0)
 		return -1;
 	for (size_t b = 0; b < blocks; b++)
 		if (go[b])
@@ -194,6 +199,7 @@ static int thin_to_the_end(struct xr_laps *laps, struct core *c, bool *found)
 {
 	uint32_t *before = xr_arena_array(xr_run_arena(laps->run), uint32_t, c->n);
 	size_t size = c->n / BLOCKS + 1, n_before = 0;
+	int back = 0;
 
 	laps->least = 0;
 	if (weigh(laps, c, found) != 0)
@@ -214,7 +220,7 @@ static int thin_to_the_end(struct xr_laps *laps, struct core *c, bool *found)
 		} else if (size == 1) {
 			if (weigh(laps, c, found) != 0)
 				return -1;
-			if (*found || n_before == 0)
+			if (*found || n_before == 0 || back++ == BACK)
 				return 0;
 			laps->least = 0;
 			memcpy(c->item, before, n_before * sizeof *before);

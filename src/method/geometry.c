@@ -8,7 +8,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { WANTED = 2 }; /* classes that agree, more than those that do not */
+enum {
+	WANTED = 2,  /* classes that agree, more than those that do not */
+	IN_VAIN = 3, /* attempts at the first of them */
+};
 static const double visits_most = 5e5,
 		    visits_of_one = 1.6e5; /* a class that takes longer is better looked for elsewhere */
 static const double quiet = 0.01;          /* of what a visit takes */
@@ -162,7 +165,9 @@ int xr_geometry_find(const struct xr_laps *level, const struct xr_first *first, 
 {
 	memset(g, 0, sizeof *g);
 	g->left = visits_most;
-	for (size_t t = 0; t < XR_CLASSES_TRIED && g->agree < WANTED + (g->n_said - g->agree) && g->left > 0; t++) {
+	for (size_t t = 0; t < XR_CLASSES_TRIED && g->agree < WANTED + (g->n_said - g->agree) && g->left > 0 &&
+	                   t < g->n_said * 2 + IN_VAIN;
+	     t++) {
 		double before = fmin(g->left, visits_of_one), left = before;
 
 		if (ask_class(level, first, &left, g) != 0)

@@ -12,9 +12,10 @@ enum {
 	FINE_MAX = 128,
 	CLIMB_FIRST = 2048, /* pages; more only as long as the end of the staircase is not flat */
 	STEPS_MOST = XR_STAIRS_MAX - 8,
-	SINGLES = 7,
-	ZEROS = 3, /* times that nothing is visited in between */
-	BASES = 6, /* and that x is at hand all the same */
+	SINGLES = 3, /* looks at a line, and */
+	EVERY = 2,   /* at each so many-th */
+	ZEROS = 3,   /* times that nothing is visited in between */
+	BASES = 6,   /* and that x is at hand all the same */
 	EXTRA = ZEROS + BASES,
 	LONG = 3,          /* steps */
 	OFTEN = 8,         /* steps of a level that is close to another */
@@ -142,7 +143,7 @@ static size_t step_at(const struct xr_staircase *s, double level)
 	return first == s->n ? first : (first + last) / 2;
 }
 
-/* Where a clock can time a single line once: of SINGLES looks at each line of x, how many find it at the level? A line that
+/* Where a clock can time a single line once: of a few looks at lines of x, how many find them at the level? A line that
  * is now nearer and now farther is at neither end of a mean. */
 static int check_singly(struct xr_evict *e, uint32_t x, struct xr_items others, const struct xr_staircase *stairs,
                         double near, double far, size_t *there, size_t *all)
@@ -154,7 +155,7 @@ static int check_singly(struct xr_evict *e, uint32_t x, struct xr_items others, 
 	for (size_t i = 0; i < SINGLES; i++)
 		set[SINGLES + i] = others;
 	*there = *all = 0;
-	for (e->only = 1; e->only <= e->lines; e->only++) {
+	for (e->only = 1; e->only <= e->lines; e->only += EVERY) {
 		if (xr_evict_values(e, x, set, 2 * SINGLES, value) != 0)
 			return -1;
 		for (size_t i = 0; i < SINGLES; i++) {
@@ -219,19 +220,35 @@ static size_t steps_at_end(const struct xr_staircase *s)
 	return k;
 }
 
+/* Has it arrived, and stayed for a while? */
+static bool is_at(const struct xr_staircase *s, double top)
+{
+	return top > 0 && steps_at_end(s) >= LONG && fabs(s->cycles[s->n - 1] / top - 1) <= flat_most;
+}
+
 int xr_staircase_climb(const struct xr_evict *evict, uint32_t x, const uint32_t *order, size_t n, double hit,
-                       struct xr_staircase *stairs)
+                       double top, struct xr_staircase *stairs)
 {
 	struct xr_evict e = *evict;
-	struct xr_items set[XR_STAIRS_MAX + EXTRA];
+	struct xr_items set[XR_STAIRS_MAX + EXTRA], rest[XR_STAIRS_MAX + EXTRA];
 	double cycles[XR_STAIRS_MAX + EXTRA];
-	size_t k = grid(order, n < CLIMB_FIRST ? n : CLIMB_FIRST, coarse, hit, set, stairs);
+	size_t k = grid(order, n < CLIMB_FIRST ? n : CLIMB_FIRST, coarse, hit, set, stairs), near = 0;
 
 	e.exact = true;
 	e.passes = 1;
-	if (read_steps(&e, x, set, k, cycles, stairs) != 0)
+	while (near < k && stairs->pages[near] <= FEW)
+		near++;
+	memcpy(rest, set + near, (k - near) * sizeof *set);
+	if (read_steps(&e, x, set, near, cycles, stairs) != 0)
 		return -1;
-	memcpy(stairs->cycles, cycles, k * sizeof *cycles);
+	memcpy(stairs->cycles, cycles, near * sizeof *cycles);
+	stairs->n = near;
+	if (!is_at(stairs, top)) {
+		if (read_steps(&e, x, rest, k - near, cycles, stairs) != 0)
+			return -1;
+		memcpy(stairs->cycles + near, cycles, (k - near) * sizeof *cycles);
+		stairs->n = k;
+	}
 	/* Has it only just left a level? */
 	while (steps_at_end(stairs) < LONG && stairs->n < STEPS_MOST &&
 	       coarse * stairs->pages[stairs->n - 1] <= (double)n) {

@@ -36,9 +36,10 @@ struct xr_level {
 int xr_staircase_check(const struct xr_evict *evict, uint32_t x, const uint32_t *order, const struct xr_staircase *stairs,
                        double near, double level, double far, int *vote);
 
-/* One staircase of page x; the others are taken from `order`. hit: latency of the first level. */
+/* One staircase of page x; the others are taken from `order`. hit: latency of the first level; top: of the last one that such a
+ * staircase has come to, 0: not known. */
 int xr_staircase_climb(const struct xr_evict *evict, uint32_t x, const uint32_t *order, size_t n, double hit,
-                       struct xr_staircase *stairs);
+                       double top, struct xr_staircase *stairs);
 
 /* One of the first page, the others being blocks of 1 KiB, all lines of them: sees levels that one page overflows. */
 int xr_staircase_near(const struct xr_evict *evict, double hit, struct xr_staircase *stairs);

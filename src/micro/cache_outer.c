@@ -141,6 +141,8 @@ static bool is_restless(const struct outer *o)
 /* Takes out what only looks like a level, see xr_staircase_check(). */
 static int check_levels(struct outer *o, const struct stairs *stairs)
 {
+	if (o->evict.effort.samples > 0) /* a clock that is too coarse for it */
+		return 0;
 	for (size_t l = 1; l + 1 < o->n_levels; l++) {
 		int sum = 0;
 		bool plain = o->level[l].seen >= SEEN_WELL && o->level[l].spread < agrees;
@@ -167,10 +169,11 @@ static int check_levels(struct outer *o, const struct stairs *stairs)
 static int climb(struct outer *o, struct stairs *stairs)
 {
 	size_t s = stairs->n++;
+	const struct xr_staircase *first = &stairs->of[CLIMBS];
 
 	stairs->order[s] = random_order(o, o->n_items);
 	if (xr_staircase_climb(&o->evict, stairs->order[s][o->n_items - 1], stairs->order[s], o->n_items - 1, o->hit,
-	                       &stairs->of[s]) != 0)
+	                       s > CLIMBS ? first->cycles[first->n - 1] : 0, &stairs->of[s]) != 0)
 		return -1;
 	o->noise = fmax(o->noise, stairs->of[s].range);
 	xr_run_progress(o->run, 0.1 * (double)(s - FAR), "levels");
@@ -234,12 +237,13 @@ static int refine_latency(struct outer *o)
 	    fmax(o->noise / o->level[level].latency, o->level[level].spread) < 0.01)
 		return 0;
 	for (size_t i = 0; i < WALKS; i++) {
-		struct xr_places set = xr_places_new(arena, n), twin;
+		struct xr_places set = xr_places_new(arena, n), twin = xr_places_new(arena, n);
 
 		xr_shuffle(o->order, o->n_items, xr_run_rng(o->run));
-		for (size_t k = 0; k < n; k++)
+		for (size_t k = 0; k < n; k++) {
 			xr_places_add(&set, o->order[k] * o->evict.item);
-		twin = xr_places_twin(arena, &set, o->evict.page);
+			xr_places_add(&twin, o->order[k] * o->evict.item + k * o->line % o->evict.item);
+		}
 		spec[2 * i] = xr_places_cycle(arena, &set, o->evict.buffer, 0);
 		spec[2 * i + 1] = xr_places_cycle(arena, &twin, (struct xr_buffer){BUFFER + 1, o->room, XR_SMALL}, 0);
 	}
