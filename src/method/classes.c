@@ -284,7 +284,7 @@ int xr_class_find(struct xr_laps *laps, const struct xr_first *first, const uint
 	/* Noise, and nearly full sets under some policies, may look like too full ones: then more pages are needed. */
 	for (int attempt = 0; attempt < STARTS && !found && start <= n && may_go_on(laps);
 	     attempt++, start += start / 3 + 1) {
-		c.n = start;
+		c.n = class->from = start;
 		memcpy(c.item, order, c.n * sizeof *c.item);
 		if (thin_to_the_end(laps, &c, &found) != 0)
 			return -1;

@@ -19,6 +19,7 @@ struct xr_first {
 struct xr_class {
 	uint32_t *item;      /* the class: one more than fit */
 	size_t n;
+	size_t from;         /* it was chosen from the first so many items */
 	const char *trouble; /* why there is none; NULL: there is one */
 };
 

@@ -132,13 +132,11 @@ size_t xr_colours_next(const struct xr_colours *c, const struct xr_odds *odds)
 
 /* ---- questions ------------------------------------------------------------------------------------------------------- */
 
-/* The class but one, and k pages of the pool, drawn at random. *met: one of them is known to belong to the class. */
-static struct xr_lap draw(const struct xr_laps *laps, const struct xr_class *class, uint32_t *pool, size_t n, size_t k,
-                          bool *met)
+/* The class but one, and k pages of the pool, drawn at random. */
+static struct xr_lap draw(const struct xr_laps *laps, const struct xr_class *class, uint32_t *pool, size_t n, size_t k)
 {
 	uint32_t *item = xr_arena_array(xr_run_arena(laps->run), uint32_t, class->n + k);
 
-	*met = false;
 	memcpy(item, class->item, (class->n - 1) * sizeof *item);
 	for (size_t i = 0; i < k; i++) {
 		size_t j = i + (size_t)xr_rng_below(xr_run_rng(laps->run), n - i);
@@ -147,33 +145,8 @@ static struct xr_lap draw(const struct xr_laps *laps, const struct xr_class *cla
 		pool[j] = pool[i];
 		pool[i] = drawn;
 		item[class->n - 1 + i] = drawn;
-		for (size_t m = 0; m < class->n; m++)
-			*met = *met || class->item[m] == drawn;
 	}
-	return (struct xr_lap){.item = item, .n = class->n - 1 + k};
-}
-
-/* Asks n questions about k pages each. */
-static int ask_some(const struct xr_laps *laps, const struct xr_class *class, uint32_t *pool, size_t rest,
-                    const struct xr_odds *odds, size_t k, size_t n, struct xr_colours *c)
-{
-	struct xr_lap lap[BATCH];
-	bool yes[BATCH];
-	size_t open = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		bool met;
-
-		lap[open] = draw(laps, class, pool, rest, k, &met);
-		if (met)
-			xr_colours_learn(c, odds, k, true);
-		open += !met;
-	}
-	if (open > 0 && xr_laps_overflow(laps, lap, open, yes) != 0)
-		return -1;
-	for (size_t i = 0; i < open; i++)
-		xr_colours_learn(c, odds, k, yes[i]);
-	return 0;
+	return xr_lap_of(item, class->n - 1 + k);
 }
 
 int xr_colours_ask(const struct xr_laps *laps, const struct xr_class *class, const uint32_t *order, size_t n,
@@ -190,9 +163,16 @@ int xr_colours_ask(const struct xr_laps *laps, const struct xr_class *class, con
 	most = most > MOST ? MOST : most;
 	odds = xr_odds_new(arena, class->n - 1, laps->inside ? 0 : laps->flush.n, most);
 	for (int batch = 0; batch < BATCHES && sure < enough && most > 0; batch++) {
-		if (ask_some(laps, class, pool, n, &odds, xr_colours_next(c, &odds), c->asked < BATCH ? FEW : BATCH,
-		             c) != 0)
+		size_t k = xr_colours_next(c, &odds), n_asked = c->asked < BATCH ? FEW : BATCH;
+		struct xr_lap lap[BATCH];
+		bool yes[BATCH];
+
+		for (size_t i = 0; i < n_asked; i++)
+			lap[i] = draw(laps, class, pool, n, k);
+		if (xr_laps_overflow(laps, lap, n_asked, yes) != 0)
 			return -1;
+		for (size_t i = 0; i < n_asked; i++)
+			xr_colours_learn(c, &odds, k, yes[i]);
 		(void)xr_colours_best(c, &sure);
 	}
 	return 0;

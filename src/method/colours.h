@@ -37,8 +37,9 @@ size_t xr_colours_next(const struct xr_colours *colours, const struct xr_odds *o
 /* The likeliest number of classes. *sure: its probability, all having been as likely before. */
 double xr_colours_best(const struct xr_colours *colours, double *sure);
 
-/* Asks about pages of `order` (n items, none of them in laps->flush or laps->pad), until the answer is clear or has taken long
- * enough. 0, or -1 as xr_run_time(). */
+/* Asks about pages of `order` (n items, none of them in laps->flush or laps->pad, nor among those that the class was chosen
+ * from: the first class that overflows is one with many members there), until the answer is clear or has taken long enough. 0,
+ * or -1 as xr_run_time(). */
 int xr_colours_ask(const struct xr_laps *laps, const struct xr_class *class, const uint32_t *order, size_t n,
                    struct xr_colours *colours);
 

@@ -12,9 +12,8 @@ enum {
 	WANTED = 2,  /* classes that agree, more than those that do not */
 	IN_VAIN = 3, /* attempts at the first of them */
 };
-static const double visits_most = 5e5,
-		    visits_of_one = 1.6e5; /* a class that takes longer is better looked for elsewhere */
-static const double quiet = 0.01;          /* of what a visit takes */
+static const double visits_most = 8e5, visits_of_one = 3.5e5; /* of all classes, of one */
+static const double quiet = 0.01;                             /* of what a visit takes */
 
 static uint32_t *random_order(struct xr_run *run, size_t n)
 {
@@ -156,6 +155,7 @@ static int ask_class(const struct xr_laps *level, const struct xr_first *first, 
 	for (size_t i = 0; i + 1 < g->n_said; i++)
 		if (g->said[i].ways == said->ways)
 			said->colours = g->said[i].colours;
+	used += c.from;
 	if (way == 0 || way >= laps.page)
 		return xr_colours_ask(&laps, &c, order + used, all - used, &said->colours);
 	return 0;
@@ -163,16 +163,18 @@ static int ask_class(const struct xr_laps *level, const struct xr_first *first, 
 
 int xr_geometry_find(const struct xr_laps *level, const struct xr_first *first, struct xr_geometry *g)
 {
+	int vain = 0;
+
 	memset(g, 0, sizeof *g);
 	g->left = visits_most;
-	for (size_t t = 0; t < XR_CLASSES_TRIED && g->agree < WANTED + (g->n_said - g->agree) && g->left > 0 &&
-	                   t < g->n_said * 2 + IN_VAIN;
-	     t++) {
+	for (size_t t = 0;
+	     t < XR_CLASSES_TRIED && g->agree < WANTED + (g->n_said - g->agree) && g->left > 0 && vain < IN_VAIN; t++) {
 		double before = fmin(g->left, visits_of_one), left = before;
 
 		if (ask_class(level, first, &left, g) != 0)
 			return -1;
 		g->left -= before - left;
+		vain += g->n_said > 0 ? 0 : left > 0 ? 1 : IN_VAIN;
 		count_votes(g);
 		xr_run_progress(level->run, 0.4 + 0.1 * (double)t, "classes of pages");
 	}
