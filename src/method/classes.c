@@ -102,7 +102,8 @@ static int weigh(struct xr_laps *laps, struct core *c, bool *yes)
 	if (xr_laps_all(laps, &lap, 1, XR_ORDERS, yes) != 0)
 		return -1;
 	/* Few misses may be those of a nearly full set in orders that suit the policy badly. */
-	if (*yes && lap.misses < many && xr_laps_all(laps, &lap, 1, XR_ORDERS_LAST - XR_ORDERS, yes) != 0)
+	if (*yes && (lap.misses < many || !laps->restless) &&
+	    xr_laps_all(laps, &lap, 1, XR_ORDERS_LAST - XR_ORDERS, yes) != 0)
 		return -1;
 	if (*yes) {
 		c->misses = lap.misses;

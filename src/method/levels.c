@@ -69,7 +69,7 @@ static int read_steps(struct xr_evict *e, uint32_t x, struct xr_items *set, size
                       struct xr_staircase *stairs)
 {
 	double *zero = cycles + k, *base = zero + ZEROS;
-	size_t bases = k < BASES ? k : BASES, of[BASES] = {0};
+	size_t bases = k < 3 ? k : k / 3 + 2 < BASES ? k / 3 + 2 : BASES, of[BASES] = {0};
 
 	if (k == 0)
 		return 0;
@@ -233,12 +233,22 @@ int xr_staircase_climb(const struct xr_evict *evict, uint32_t x, const uint32_t 
 	struct xr_items set[XR_STAIRS_MAX + EXTRA], rest[XR_STAIRS_MAX + EXTRA];
 	double cycles[XR_STAIRS_MAX + EXTRA];
 	size_t k = grid(order, n < CLIMB_FIRST ? n : CLIMB_FIRST, coarse, hit, set, stairs), near = 0;
+	double end = 0, pages = stairs->pages[k - 1];
 
 	e.exact = true;
 	e.passes = 1;
 	while (near < k && stairs->pages[near] <= FEW)
 		near++;
 	memcpy(rest, set + near, (k - near) * sizeof *set);
+	/* From both ends: what is between the end and where it has been reached is the same. */
+	if (near < k && !(top > 0)) {
+		struct xr_items last[1 + EXTRA] = {rest[k - near - 1]};
+
+		if (read_steps(&e, x, last, 1, cycles, stairs) != 0)
+			return -1;
+		top = end = cycles[0];
+		k--;
+	}
 	if (read_steps(&e, x, set, near, cycles, stairs) != 0)
 		return -1;
 	memcpy(stairs->cycles, cycles, near * sizeof *cycles);
@@ -249,6 +259,8 @@ int xr_staircase_climb(const struct xr_evict *evict, uint32_t x, const uint32_t 
 		memcpy(stairs->cycles + near, cycles, (k - near) * sizeof *cycles);
 		stairs->n = k;
 	}
+	if (end > 0)
+		insert(stairs, stairs->n, pages, end);
 	/* Has it only just left a level? */
 	while (steps_at_end(stairs) < LONG && stairs->n < STEPS_MOST &&
 	       coarse * stairs->pages[stairs->n - 1] <= (double)n) {

@@ -37,7 +37,8 @@ enum {
 	LINES = 8,
 	LIMIT = 4, /* times what pushes a page out of a level: overflows it */
 	STRANGERS_MORE = 3,
-	SEEN_WELL = 10, /* steps, all alike: then it is a level */
+	SEEN_WELL = 10, /* steps, all alike, */
+	LONG_EACH = 4,  /* so many in each staircase: then it is a level */
 	VOTES = 2,      /* for or against it, that others do not outweigh */
 };
 static const uint64_t dense_wanted = UINT64_C(64) << 20, most_wanted = UINT64_C(256) << 20;
@@ -145,7 +146,8 @@ static int check_levels(struct outer *o, const struct stairs *stairs)
 		return 0;
 	for (size_t l = 1; l + 1 < o->n_levels; l++) {
 		int sum = 0;
-		bool plain = o->level[l].seen >= SEEN_WELL && o->level[l].spread < agrees;
+		bool plain = o->level[l].seen >= SEEN_WELL && o->level[l].seen >= LONG_EACH * o->level[l].witnesses &&
+		             o->level[l].spread < agrees;
 
 		for (size_t s = 0; s < stairs->n && !plain && abs(sum) < VOTES; s++) {
 			int vote = 0;
