@@ -11,7 +11,7 @@ enum {
 	BATCHES = 16,
 };
 static const double mistaken = 0.03; /* share of answers that are wrong: neighbours, orders that suit a policy badly */
-static const double enough = 0.999;
+static const double roughly = 0.4, enough = 0.999;
 static const double first_scale = 1.0 / 32; /* 32^n / n! is a number for hundreds of pages */
 
 /* ---- odds ------------------------------------------------------------------------------------------------------------ */
@@ -49,9 +49,9 @@ static double log_ways(const struct series *a, size_t n)
 	return log(a->at[n]) + (double)n * log(a->scale) + lgamma((double)n + 1);
 }
 
-struct xr_odds xr_odds_new(struct xr_arena *arena, size_t ways, size_t flush, size_t most)
+struct xr_odds xr_odds_new(struct xr_arena *arena, size_t ways, size_t flush, size_t most, size_t pool)
 {
-	struct xr_odds odds = {.most = most};
+	struct xr_odds odds = {.most = most, .pool = (double)pool};
 	size_t n = flush + most + 1;
 	struct series others = {xr_arena_array(arena, double, n), first_scale, n}; /* all classes but the full one */
 	double *one = xr_arena_array(arena, double, n), *scratch = xr_arena_array(arena, double, n);
@@ -80,49 +80,87 @@ struct xr_odds xr_odds_new(struct xr_arena *arena, size_t ways, size_t flush, si
 
 /* ---- answers --------------------------------------------------------------------------------------------------------- */
 
-/* Of an overflow. */
-static double chance(const struct xr_odds *odds, int power, size_t k)
+/* Normal deviates that cut off 1/18, 3/18, … of all. */
+static const double deviates[XR_COLOURS_DRAWS] = {-1.593, -0.967, -0.589, -0.282, 0, 0.282, 0.589, 0.967, 1.593};
+
+/* Of an overflow, where the pool has that many members more than on average. */
+static double chance(const struct xr_odds *odds, int power, int draw, size_t k)
 {
-	return mistaken + (1 - 2 * mistaken) * (1 - fmax(0, odds->fits[power][k]));
+	double classes = ldexp(1, power), mean = odds->pool / classes, members, fits;
+
+	if (power == 0)
+		return 1 - mistaken;
+	members = fmin(odds->pool / 2, fmax(0, mean + deviates[draw] * sqrt(mean)));
+	fits = fmax(0, odds->fits[power][k]) * pow((1 - members / odds->pool) / (1 - 1 / classes), (double)k);
+	return mistaken + (1 - 2 * mistaken) * (1 - fmin(1, fits));
 }
 
 void xr_colours_learn(struct xr_colours *c, const struct xr_odds *odds, size_t k, bool met)
 {
 	for (int i = 0; i < XR_COLOURS_POWERS; i++)
-		c->log[i] +=
-			odds->fits[i][k] < 0 ? log(mistaken) : log(met ? chance(odds, i, k) : 1 - chance(odds, i, k));
+		for (int d = 0; d < XR_COLOURS_DRAWS; d++) {
+			double yes = chance(odds, i, d, k);
+
+			c->log[i][d] += odds->fits[i][k] < 0 ? log(mistaken) : log(met ? yes : 1 - yes);
+		}
 	c->asked++;
+}
+
+/* Of 2^i classes. */
+static double log_likelihood(const struct xr_colours *c, int i)
+{
+	double most = c->log[i][0], sum = 0;
+
+	for (int d = 1; d < XR_COLOURS_DRAWS; d++)
+		most = fmax(most, c->log[i][d]);
+	for (int d = 0; d < XR_COLOURS_DRAWS; d++)
+		sum += exp(c->log[i][d] - most);
+	return c->before[i] + most + log(sum / XR_COLOURS_DRAWS);
+}
+
+void xr_colours_go_on(struct xr_colours *c)
+{
+	for (int i = 0; i < XR_COLOURS_POWERS; i++) {
+		c->before[i] = log_likelihood(c, i);
+		for (int d = 0; d < XR_COLOURS_DRAWS; d++)
+			c->log[i][d] = 0;
+	}
+	c->asked = 0;
 }
 
 double xr_colours_best(const struct xr_colours *c, double *sure)
 {
-	double sum = 0;
+	double sum = 0, log[XR_COLOURS_POWERS];
 	int best = 0;
 
-	for (int i = 1; i < XR_COLOURS_POWERS; i++)
-		if (c->log[i] > c->log[best])
+	for (int i = 0; i < XR_COLOURS_POWERS; i++) {
+		log[i] = log_likelihood(c, i);
+		if (log[i] > log[best])
 			best = i;
+	}
 	for (int i = 0; i < XR_COLOURS_POWERS; i++)
-		sum += exp(c->log[i] - c->log[best]);
+		sum += exp(log[i] - log[best]);
 	*sure = 1 / sum;
 	return ldexp(1, best);
 }
 
 size_t xr_colours_next(const struct xr_colours *c, const struct xr_odds *odds)
 {
-	double sure, closest = INFINITY, likeliest = c->log[(int)log2(xr_colours_best(c, &sure))];
+	double sure, closest = INFINITY, weight[XR_COLOURS_POWERS];
+	double likeliest = log_likelihood(c, (int)log2(xr_colours_best(c, &sure)));
 	size_t best = 1;
 
+	for (int i = 0; i < XR_COLOURS_POWERS; i++)
+		weight[i] = exp(log_likelihood(c, i) - likeliest);
 	for (size_t k = 1; k <= odds->most; k++) {
 		double yes = 0, all = 0;
 
-		for (int i = 0; i < XR_COLOURS_POWERS; i++) {
-			double weight = odds->fits[i][k] < 0 ? 0 : exp(c->log[i] - likeliest);
-
-			yes += weight * chance(odds, i, k);
-			all += weight;
-		}
-		if (fabs(yes / all - 0.5) < closest) {
+		for (int i = 0; i < XR_COLOURS_POWERS; i++)
+			if (odds->fits[i][k] >= 0) {
+				yes += weight[i] * chance(odds, i, XR_COLOURS_DRAWS / 2, k);
+				all += weight[i];
+			}
+		if (all > 0 && fabs(yes / all - 0.5) < closest) {
 			closest = fabs(yes / all - 0.5);
 			best = k;
 		}
@@ -157,13 +195,14 @@ int xr_colours_ask(const struct xr_laps *laps, const struct xr_class *class, con
 	size_t taken = class->n + laps->flush.n;
 	size_t most = laps->most > 2 * taken ? laps->most - taken : taken; /* without pads, which are dear */
 	struct xr_odds odds;
-	double sure = 0;
+	double sure;
 
+	(void)xr_colours_best(c, &sure);
 	most = most > n / 2 ? n / 2 : most;
 	most = most > MOST ? MOST : most;
-	odds = xr_odds_new(arena, class->n - 1, laps->inside ? 0 : laps->flush.n, most);
-	for (int batch = 0; batch < BATCHES && sure < enough && most > 0; batch++) {
-		size_t k = xr_colours_next(c, &odds), n_asked = c->asked < BATCH ? FEW : BATCH;
+	odds = xr_odds_new(arena, class->n - 1, laps->inside ? 0 : laps->flush.n, most, n);
+	for (int batch = 0; batch < BATCHES && (batch == 0 || sure < enough) && most > 0; batch++) {
+		size_t k = xr_colours_next(c, &odds), n_asked = sure < roughly ? FEW : BATCH;
 		struct xr_lap lap[BATCH];
 		bool yes[BATCH];
 

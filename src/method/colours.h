@@ -13,10 +13,14 @@
 
 enum { XR_COLOURS_POWERS = 15 };
 
-/* What the answers so far say. */
+/* What the answers so far say. All questions about one class draw from the same pages, and how many members these have is chance,
+ * the more so the fewer: the likelihoods are those of several such numbers, all as probable. */
+enum { XR_COLOURS_DRAWS = 9 };
+
 struct xr_colours {
-	double log[XR_COLOURS_POWERS]; /* of the likelihood that there are 2^i classes */
-	size_t asked;
+	double before[XR_COLOURS_POWERS];                 /* logarithm of the likelihood of 2^i classes: what other classes said; */
+	double log[XR_COLOURS_POWERS][XR_COLOURS_DRAWS];  /* and what this one says, for each number of members */
+	size_t asked;                                     /* about this class */
 };
 
 /* What to expect of a level in which one class is full: fits[i][k] is the chance that k random pages do not overflow it where
@@ -24,15 +28,19 @@ struct xr_colours {
 struct xr_odds {
 	double *fits[XR_COLOURS_POWERS];
 	size_t most; /* k */
+	double pool; /* pages to draw from */
 };
 
-struct xr_odds xr_odds_new(struct xr_arena *arena, size_t ways, size_t flush, size_t most);
+struct xr_odds xr_odds_new(struct xr_arena *arena, size_t ways, size_t flush, size_t most, size_t pool);
 
 /* k random pages did (or did not) overflow it. */
 void xr_colours_learn(struct xr_colours *colours, const struct xr_odds *odds, size_t k, bool met);
 
 /* The k whose answer is the most open one. */
 size_t xr_colours_next(const struct xr_colours *colours, const struct xr_odds *odds);
+
+/* Goes on to another class. */
+void xr_colours_go_on(struct xr_colours *colours);
 
 /* The likeliest number of classes. *sure: its probability, all having been as likely before. */
 double xr_colours_best(const struct xr_colours *colours, double *sure);

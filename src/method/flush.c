@@ -158,8 +158,8 @@ int xr_flush_renew(struct xr_laps *laps, const struct xr_first *first, const str
                    const uint32_t *order, size_t n)
 {
 	struct xr_arena *arena = xr_run_arena(laps->run);
-	size_t lines = first->ways + 2,
-	       need = laps->page >= 2 * first->way ? lines / per_page(laps, first, false) + 1 : 0;
+	size_t each = laps->page >= 2 * first->way ? per_page(laps, first, false) : 0;
+	size_t lines = each > 1 ? 2 * first->ways + 2 : first->ways + 2, need = each ? lines / each + 1 : 0;
 	size_t tests = need * 4 < n ? need * 4 : n, found = 0;
 	struct xr_lap *lap = xr_arena_array(arena, struct xr_lap, tests + 2);
 	bool *yes = xr_arena_array(arena, bool, tests + 2);

@@ -155,6 +155,7 @@ static int ask_class(const struct xr_laps *level, const struct xr_first *first, 
 	for (size_t i = 0; i + 1 < g->n_said; i++)
 		if (g->said[i].ways == said->ways)
 			said->colours = g->said[i].colours;
+	xr_colours_go_on(&said->colours);
 	used += c.from;
 	if (way == 0 || way >= laps.page)
 		return xr_colours_ask(&laps, &c, order + used, all - used, &said->colours);

@@ -254,8 +254,8 @@ static void flat_memory_is_one_level(void **state)
 static void odds_are_those_of_urns(void **state)
 {
 	struct xr_arena arena = {0};
-	struct xr_odds birthday = xr_odds_new(&arena, 1, 0, 4), flushed = xr_odds_new(&arena, 1, 3, 2),
-		       pairs = xr_odds_new(&arena, 2, 0, 3), many = xr_odds_new(&arena, 4, 40, 100);
+	struct xr_odds birthday = xr_odds_new(&arena, 1, 0, 4, 4096), flushed = xr_odds_new(&arena, 1, 3, 2, 4096),
+		       pairs = xr_odds_new(&arena, 2, 0, 3, 4096), many = xr_odds_new(&arena, 4, 40, 100, 4096);
 
 	(void)state;
 	assert_true(birthday.fits[0][1] == 0 && birthday.fits[0][0] == 1);
@@ -288,7 +288,7 @@ static void classes_of_pages_are_counted_by_members_met(void **state)
 	(void)state;
 	for (unsigned classes = 1; classes <= 256; classes *= 4)
 		for (unsigned ways = 1; ways <= 23; ways += 11) {
-			struct xr_odds odds = xr_odds_new(&arena, ways, 0, 160);
+			struct xr_odds odds = xr_odds_new(&arena, ways, 0, 160, 1 << 20);
 
 			for (int draw = 0; draw < 20; draw++) {
 				struct xr_colours c = {.asked = 0};
