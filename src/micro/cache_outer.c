@@ -37,14 +37,13 @@ enum {
 	LINES = 8,
 	LIMIT = 4, /* times what pushes a page out of a level: overflows it */
 	STRANGERS_MORE = 3,
-	SEEN_WELL = 10, /* steps, all alike, */
+	SEEN_WELL = 10, /* steps, and on a quiet machine */
 	LONG_EACH = 4,  /* so many in each staircase: then it is a level */
 	VOTES = 2,      /* for or against it, that others do not outweigh */
 };
 static const uint64_t dense_wanted = UINT64_C(64) << 20, most_wanted = UINT64_C(256) << 20;
 static const double coarse_ns = 100;
 static const double most_sure = 0.88; /* of what a convention cuts out of a slope */
-static const double agrees = 0.05;    /* spread of a level that nobody doubts */
 static const double moves = 0.25;     /* too much to be a capacity */
 static const double shared = 1.5;     /* times as much is kept by who comes back sooner: others take it away */
 static const double MIB = 1 << 20;
@@ -146,8 +145,8 @@ static int check_levels(struct outer *o, const struct stairs *stairs)
 		return 0;
 	for (size_t l = 1; l + 1 < o->n_levels; l++) {
 		int sum = 0;
-		bool plain = o->level[l].seen >= SEEN_WELL && o->level[l].seen >= LONG_EACH * o->level[l].witnesses &&
-		             o->level[l].spread < agrees;
+		bool long_each = o->level[l].seen >= LONG_EACH * o->level[l].witnesses;
+		bool plain = o->level[l].seen >= SEEN_WELL && (long_each || is_restless(o));
 
 		for (size_t s = 0; s < stairs->n && !plain && abs(sum) < VOTES; s++) {
 			int vote = 0;
