@@ -17,6 +17,8 @@ static struct xr_truth absent(const char *why)
 	return (struct xr_truth){.kind = XR_TRUTH_ABSENT, .why = why};
 }
 
+enum { MOST_CODE = 8 << 20 }; /* bytes of code that are laid out at most */
+
 static struct xr_truth exact(json_t *value)
 {
 	return (struct xr_truth){.kind = XR_TRUTH_VALUE, .value = value};
@@ -195,12 +197,17 @@ static struct xr_truth units_truth(const struct xr_machine *m, const struct word
 
 /* ---- caches and TLBs ---- */
 
-/* The index of the cache that an id's word means, or -1: l1d, then l2 … along the data path; l1i is what code goes through
- * first, be it for data as well. */
+/* The index of the cache that an id's word means, or -1: l1d, then l2 … along the data path; l1i, l2i are what code goes
+ * through first and second, be it for data as well. */
+static bool of_code(const char *name)
+{
+	return is(name, "l1i") || is(name, "l2i");
+}
+
 static int cache_index(const struct xr_machine *m, const char *name)
 {
 	int level = name[0] == 'l' ? atoi(name + 1) : 0, seen = 0;
-	bool code = is(name, "l1i");
+	bool code = of_code(name);
 	if (level < 1 || (level == 1 && !code && !is(name, "l1d")))
 		return -1;
 	for (int i = 0; i < m->n_caches; i++)
@@ -284,6 +291,36 @@ static struct xr_truth cache_fact(const struct xr_machine *m, int index, const c
 	return unsaid;
 }
 
+static uint64_t room_behind(const struct xr_machine *m, int index)
+{
+	for (int i = index + 1; i < m->n_caches; i++)
+		if (m->cache[i].holds & XR_HOLDS_CODE)
+			return m->cache[i].capacity;
+	return UINT64_MAX;
+}
+
+/* What code finds in its second cache is not exactly its capacity: pages lie at random places, so that some sets fill
+ * early, the more the fewer ways there are. And lines that an exclusive one has are not in the first one, which has some more. */
+static struct xr_truth far_code_fact(const struct xr_machine *m, int index, const char *what)
+{
+	const struct xr_machine_cache *c = &m->cache[index];
+	const uint64_t ways = xr_machine_ways(c);
+	const bool scattered = c->index == XR_PHYSICAL && c->capacity / ways > m->page_bytes && m->page_bytes;
+	if (is(what, "capacity"))
+		return hidden_if(c->inclusion == XR_EXCLUSIVE,
+		                 "lines are in the nearer level instead: there is no edge",
+		                 number((double)c->capacity,
+		                        !scattered ? 0.25
+		                        : ways < 4 ? 0.6
+		                        : ways < 8 ? 0.4
+		                                   : 0.25,
+		                        0));
+	if (is(what, "miss_penalty"))
+		return hidden_if(xr_core_reference(m) != 1, "cycles cannot be counted",
+		                 number(latency_behind(m, index, XR_HOLDS_CODE) - c->latency, 0.15, 1));
+	return is(what, "unified") ? cache_fact(m, index, what) : unsaid;
+}
+
 static struct xr_truth cache_truth(const struct xr_machine *m, const struct words *w)
 {
 	if (is(w->word[1], "levels")) {
@@ -299,6 +336,17 @@ static struct xr_truth cache_truth(const struct xr_machine *m, const struct word
 	int index = cache_index(m, w->word[1]);
 	if (index < 0)
 		return w->n == 3 ? absent("no such cache") : unsaid;
+	if (is(w->word[1], "l2i"))
+		return hidden_if(
+			!shows(m, index, XR_HOLDS_CODE) || m->cache[index].capacity > MOST_CODE / 4 ||
+				4 * m->cache[index].capacity > m->memory_bytes / 4 ||
+				room_behind(m, index) < 6 * m->cache[index].capacity,
+			"hits and misses cost the same, more code would be needed than is laid out, or the next "
+			"level overflows before all of it misses this one",
+			w->n == 3 ? far_code_fact(m, index, w->word[2]) : unsaid);
+	if (is(w->word[1], "l2") && w->n == 3 && is(w->word[2], "unified") && cache_index(m, "l2i") == index &&
+	    !shows(m, index, XR_HOLDS_CODE))
+		return hidden_if(true, "code hardly finds anything there", unsaid);
 	return hidden_if(!shows(m, index, is(w->word[1], "l1i") ? XR_HOLDS_CODE : XR_HOLDS_DATA),
 	                 "hits and misses cost the same, or a nearer level holds as much",
 	                 w->n == 3 ? cache_fact(m, index, w->word[2]) : unsaid);
@@ -661,6 +709,9 @@ void xr_model_truth_ids(const struct xr_machine *machine, void (*each)(void *sel
 			snprintf(id, sizeof id, "cache.%s.%s", caches[c], of_cache[k]);
 			offer(machine, id, each, self);
 		}
+	offer(machine, "cache.l2i.capacity", each, self);
+	offer(machine, "cache.l2i.miss_penalty", each, self);
+	offer(machine, "cache.l2i.unified", each, self);
 	for (size_t c = 0; c < sizeof tlbs / sizeof *tlbs; c++)
 		for (size_t k = 0; k < sizeof of_tlb / sizeof *of_tlb; k++) {
 			snprintf(id, sizeof id, "tlb.%s.%s", tlbs[c], of_tlb[k]);

@@ -22,6 +22,8 @@ enum {
 	DATA_BUFFER = 1 << 30 /* id */
 };
 
+static const double same_laps = 0.03; /* laps of long trips that differ by less: it has settled */
+
 static double visit_cycles(const struct xr_model *model, const struct xr_met *met, enum xr_walk_kind kind)
 {
 	bool near = met->level == 0 && xr_mem_levels(model->mem, XR_USE_FETCH) > 0;
@@ -85,12 +87,15 @@ static void settle(struct xr_model *model, struct xr_mem *mem, struct xr_trip *t
 {
 	enum xr_walk_kind kind = job->spec->walk.kind;
 	struct walked counted = {0}, after = {0};
+	const bool jumps = kind == XR_JUMPS, one_by_one = trip->n >= COUNT_VISITS;
+	const int most = !jumps ? 3 : one_by_one ? 4 : 2;
 	double before = -1;
 	bool same = false;
-	for (int lap = 0; lap < (kind == XR_JUMPS ? 2 : 3) && !same; lap++) {
+	for (int lap = 0; lap < most && !same; lap++) {
 		counted = (struct walked){0};
 		run(model, mem, trip, reads, kind, trip->n, &counted);
-		same = (lap && !(counted.tally.disturbed > 0)) || (kind != XR_JUMPS && counted.cycles == before);
+		same = (lap && !(counted.tally.disturbed > 0)) || (!jumps && counted.cycles == before) ||
+		       (jumps && one_by_one && fabs(counted.cycles - before) < same_laps * before);
 		before = counted.cycles;
 	}
 	/* laps in the same order that cost the same go on so; or the last lap was long enough, or more have to be walked */
