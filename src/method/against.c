@@ -1,13 +1,16 @@
 /* Code and data against each other, see against.h. */
 #include "method/against.h"
 
+#include <math.h>
+
 enum {
 	THIN = 8,
-	LOOKS = 6,
+	LOOKS = 4,
 	SAMPLES = 8,
 	PAGE = 4096, /* only for laying out */
 };
 static const double nothing = 0.12, something = 0.3; /* share of code that misses */
+static const double restless = 0.8;                  /* confidence, where somebody else used the core */
 static const double hardly = 0.06, most = 0.5;       /* … and that are clear at the first look */
 
 /* A row of blocks, and as many visits in an eighth of the lines of the same pages, another eighth in each. */
@@ -83,5 +86,7 @@ int xr_against_ask(struct xr_walk_bench *bench, struct xr_against *against)
 	} while ((n < 2 && share[0] >= hardly && share[0] <= most) || (n < LOOKS && confidence_of(share, n) < 0.9));
 	against->share = share[n - 1];
 	against->confidence = confidence_of(share, n);
+	if (!xr_walks_calm(&q.walks))
+		against->confidence = fmin(against->confidence, restless);
 	return 0;
 }

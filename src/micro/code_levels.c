@@ -28,17 +28,19 @@ enum {
 	SAMPLES = 6,
 	SIZES_MAX = 24,
 	THIN = 4,
+	MORE = 3,
 	MANY = 4 * THIN, /* sets of the first cache, or it would have more than its part */
 	CLOSER = 2,      /* more sizes, around the first that is too large */
 };
 static const uint64_t region_bytes = 8 << 20;
 static const double step = 0.5, of_visit = 0.08; /* that takes noticeably longer: of a miss, of a visit */
 static const double flat = 0.25;                 /* of the whole rise: it ends */
+static const double very_flat = 0.07;            /* … so that once is enough */
 static const double apart = 1.8;                 /* a jump that misses both, over one that misses the first, at least */
 static const double least = 1.5;                 /* times the first cache: a smaller one hardly has anything else */
 static const double hashed = 0.3;                /* of the rise */
-static const double code_share = 0.7, data_share = 0.8;
-static const double patience = 0.2; /* of what others have: walks are too long to find peace for them */
+static const double code_share = 0.6, data_share = 0.9;
+static const double patience = 0.1; /* of what others have: walks are too long to find peace for them */
 
 static const char *const finds[] = {
 	"cache.l2i.capacity", "cache.l2i.miss_penalty", "cache.l2i.unified", "cache.l2.unified", NULL,
@@ -124,8 +126,11 @@ static int climb(struct hunt *h)
 			h->flat_from = 0;
 		else if (h->flat_from)
 			return 0;
-		else
+		else {
 			h->flat_from = i;
+			if (h->excess[i] - h->excess[i - 1] < very_flat * (h->excess[i] - h->miss))
+				return 0;
+		}
 	}
 	return 0;
 }
@@ -188,7 +193,7 @@ static void put_none(struct xr_run *run, enum xr_status status, const char *cons
 static void put_level(struct hunt *h, const struct level *level, bool flattened)
 {
 	struct xr_description *d = xr_run_description(h->bench.run);
-	const double sure = !flattened ? 0.5 : h->calm ? 0.85 : 0.7;
+	const double sure = !flattened ? 0.5 : h->calm ? 0.85 : 0.6;
 	xr_series_put(d, "cache.l2i", "bytes", "bytes", h->bytes, "excess", "cycles", h->excess, h->n);
 	struct xr_fact *fact =
 		xr_fact_number(d, "cache.l2i.capacity", round(level->bytes / 1024) * 1024, "bytes", sure, method);
@@ -205,20 +210,22 @@ static void put_level(struct hunt *h, const struct level *level, bool flattened)
 }
 
 /* Data that fit are used again and again, so that no policy gives way to code. They have to get there, past their own first
- * cache. Where that is not clear, twice as many are: a cache that code has for itself does not notice. */
+ * cache. Where they do not throw out code, more of them still may: a cache that code has for itself does not
+ * notice. */
 static int ask_for_data(struct hunt *h, struct xr_against *a, double bytes)
 {
 	const double data_first = xr_run_number(h->bench.run, "cache.l1d.capacity", 0);
 	a->data_bytes = fmax(data_share * bytes, data_first + bytes / 2);
 	if (xr_against_ask(&h->bench, a) != 0)
 		return -1;
-	if (!a->trouble && xr_against_unclear(a->share)) {
-		a->data_bytes *= 2;
+	if (!a->trouble && (xr_against_unclear(a->share) || !xr_against_shared(a->share))) {
+		a->data_bytes *= MORE;
 		if (xr_against_ask(&h->bench, a) != 0)
 			return -1;
 	}
-	if (data_first <= 0)
-		a->confidence = fmin(a->confidence, 0.6);
+	const bool noticed = xr_against_shared(a->share);
+	if (data_first <= 0 || (!noticed && !h->calm)) /* noise hides it */
+		a->confidence = fmin(a->confidence, 0.5);
 	return 0;
 }
 
@@ -236,7 +243,9 @@ static int put_unified(struct hunt *h, const struct level *level)
 	for (const char *const *id = ids; *id; id++) {
 		struct xr_fact *fact = xr_fact_bool(xr_run_description(h->bench.run), *id, xr_against_shared(a.share),
 		                                    a.confidence, contest);
-		if (xr_against_unclear(a.share))
+		if (a.confidence <= 0.5 && !xr_against_unclear(a.share))
+			xr_fact_doubt(fact, "data were not seen to throw code out, but the walks were disturbed");
+		else if (xr_against_unclear(a.share))
 			xr_fact_doubt(fact, "with data, %.0f %% of the code misses: neither none nor much",
 			              100 * a.share);
 	}
@@ -265,7 +274,10 @@ static int measure(struct hunt *h)
 		return 0;
 	}
 	put_level(h, &level, h->flat_from > 0);
-	return put_unified(h, &level);
+	if (h->flat_from)
+		return put_unified(h, &level);
+	put_none(h->bench.run, XR_UNRELIABLE, finds + 2, "the second cache is not known well enough");
+	return 0;
 }
 
 static int run(struct xr_run *run)

@@ -321,6 +321,14 @@ static struct xr_truth far_code_fact(const struct xr_machine *m, int index, cons
 	return is(what, "unified") ? cache_fact(m, index, what) : unsaid;
 }
 
+/* Can jumps fill it, and see that it is full? */
+static bool code_reaches(const struct xr_machine *m, int index)
+{
+	const uint64_t capacity = m->cache[index].capacity;
+	return shows(m, index, XR_HOLDS_CODE) && capacity <= MOST_CODE / 4 && capacity <= m->memory_bytes / 16 &&
+	       room_behind(m, index) >= 6 * capacity;
+}
+
 static struct xr_truth cache_truth(const struct xr_machine *m, const struct words *w)
 {
 	if (is(w->word[1], "levels")) {
@@ -336,17 +344,14 @@ static struct xr_truth cache_truth(const struct xr_machine *m, const struct word
 	int index = cache_index(m, w->word[1]);
 	if (index < 0)
 		return w->n == 3 ? absent("no such cache") : unsaid;
+	const char *unseen =
+		"hits and misses cost the same, more code would be needed than is laid out, or the next level "
+		"overflows before all of it misses this one";
 	if (is(w->word[1], "l2i"))
-		return hidden_if(
-			!shows(m, index, XR_HOLDS_CODE) || m->cache[index].capacity > MOST_CODE / 4 ||
-				4 * m->cache[index].capacity > m->memory_bytes / 4 ||
-				room_behind(m, index) < 6 * m->cache[index].capacity,
-			"hits and misses cost the same, more code would be needed than is laid out, or the next "
-			"level overflows before all of it misses this one",
-			w->n == 3 ? far_code_fact(m, index, w->word[2]) : unsaid);
-	if (is(w->word[1], "l2") && w->n == 3 && is(w->word[2], "unified") && cache_index(m, "l2i") == index &&
-	    !shows(m, index, XR_HOLDS_CODE))
-		return hidden_if(true, "code hardly finds anything there", unsaid);
+		return hidden_if(!code_reaches(m, index), unseen,
+		                 w->n == 3 ? far_code_fact(m, index, w->word[2]) : unsaid);
+	if (w->n == 3 && is(w->word[2], "unified") && cache_index(m, "l2i") == index && !code_reaches(m, index))
+		return hidden_if(true, unseen, unsaid);
 	return hidden_if(!shows(m, index, is(w->word[1], "l1i") ? XR_HOLDS_CODE : XR_HOLDS_DATA),
 	                 "hits and misses cost the same, or a nearer level holds as much",
 	                 w->n == 3 ? cache_fact(m, index, w->word[2]) : unsaid);
