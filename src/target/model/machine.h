@@ -99,6 +99,7 @@ struct xr_machine {
 	double resizing_ms;
 
 	int prefetch_adjacent, prefetch_stride, prefetch_stream;
+	int prefetch_code;
 	int prefetch_distance;
 
 	int cores, smt, nodes;

@@ -91,6 +91,7 @@ static const struct key keys[] = {
 	{"prefetch", "adjacent", YES, M(prefetch_adjacent), 0, 0, NULL, 0},
 	{"prefetch", "stride", YES, M(prefetch_stride), 0, 0, NULL, 0},
 	{"prefetch", "stream", YES, M(prefetch_stream), 0, 0, NULL, 0},
+	{"prefetch", "code", YES, M(prefetch_code), 0, 0, NULL, 0},
 	{"prefetch", "distance", COUNT, M(prefetch_distance), 1, 64, NULL, 0},
 	{"threads", "cores", COUNT, M(cores), 1, XR_MACHINE_CORES, NULL, 0},
 	{"threads", "smt", COUNT, M(smt), 1, 16, NULL, 0},

@@ -347,6 +347,8 @@ static struct xr_truth cache_truth(const struct xr_machine *m, const struct word
 	const char *unseen =
 		"hits and misses cost the same, more code would be needed than is laid out, or the next level "
 		"overflows before all of it misses this one";
+	if (is(w->word[1], "l1i") && w->n == 3 && is(w->word[2], "latency") && m->prefetch_code)
+		return hidden_if(true, "code is fetched ahead", unsaid);
 	if (is(w->word[1], "l2i"))
 		return hidden_if(!code_reaches(m, index), unseen,
 		                 w->n == 3 ? far_code_fact(m, index, w->word[2]) : unsaid);

@@ -2,7 +2,8 @@
  *
  * A jump nobody could foresee costs the misprediction and the latency of the cache level that has the line; one that
  * could be foreseen costs a cycle, and the latency when the line is not in the first level. Straight-line code is
- * fetched in order: a line that is not in the first level stops the front end for the latency of the one that has it.
+ * fetched in order: a line that is not in the first level stops the front end for the latency of the one that has it,
+ * unless the machine fetches code ahead: then only for memory.
  */
 #include "target/model/model.h"
 #include "target/model/trip.h"
@@ -26,7 +27,10 @@ static const double same_laps = 0.03; /* laps of long trips that differ by less:
 
 static double visit_cycles(const struct xr_model *model, const struct xr_met *met, enum xr_walk_kind kind)
 {
-	bool near = met->level == 0 && xr_mem_levels(model->mem, XR_USE_FETCH) > 0;
+	const int levels = xr_mem_levels(model->mem, XR_USE_FETCH);
+	bool near = levels > 0 && met->level == 0;
+	if (kind == XR_STRAIGHT && model->machine.prefetch_code)
+		near = met->level < levels;
 	switch (kind) {
 	case XR_JUMPS:
 		return model->machine.mispredict + met->latency + met->tlb;

@@ -110,8 +110,9 @@ static void put_memory(const struct xr_machine *m, FILE *out)
 		fprintf(out, "penalty = %.12g\npolicy = %s\nfold = %s\n", t->penalty, xr_policy_names[t->policy],
 		        yes(t->fold));
 	}
-	fprintf(out, "\n[prefetch]\nadjacent = %s\nstride = %s\nstream = %s\ndistance = %d\n",
-	        yes(m->prefetch_adjacent), yes(m->prefetch_stride), yes(m->prefetch_stream), m->prefetch_distance);
+	fprintf(out, "\n[prefetch]\nadjacent = %s\nstride = %s\nstream = %s\ndistance = %d\ncode = %s\n",
+	        yes(m->prefetch_adjacent), yes(m->prefetch_stride), yes(m->prefetch_stream), m->prefetch_distance,
+	        yes(m->prefetch_code));
 }
 
 void xr_machine_write(const struct xr_machine *m, FILE *out)

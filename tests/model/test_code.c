@@ -1,0 +1,78 @@
+/* Paper 003's own algorithm beside unforeseen jumps: on a machine that fetches code in order its curve shows the first cache,
+ * and both agree; on one that fetches ahead it is blind to it, and that is said. Prints TAP. */
+#include "../lib/judge.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const asked[] = {"cache.l1i", "code"};
+
+static int check(bool right, const char *what)
+{
+	printf("%s %s\n", right ? "ok" : "not ok", what);
+	return !right;
+}
+
+static double number_of(const struct xr_description *d, const char *id)
+{
+	const struct xr_fact *fact = xr_description_fact(d, id);
+	return fact && fact->status == XR_OK ? json_number_value(fact->value) : 0;
+}
+
+static bool says(const struct xr_description *d, const char *id, const char *words)
+{
+	const struct xr_fact *fact = xr_description_fact(d, id);
+	return fact && fact->reason && strstr(fact->reason, words);
+}
+
+static struct xr_description *measure(struct xr_machine *m, bool ahead)
+{
+	struct xr_error err = {0};
+	m->prefetch_code = ahead;
+	struct xr_description *d = measure_machine(m, asked, sizeof asked / sizeof *asked, 1, &err);
+	if (!d)
+		printf("not ok measured: %s\n", err.text);
+	return d;
+}
+
+static int in_order(struct xr_machine *m)
+{
+	struct xr_description *d = measure(m, false);
+	if (!d)
+		return 1;
+	double capacity = number_of(d, "cache.l1i.capacity"), limit = number_of(d, "code.unroll_limit");
+	int wrong = check(capacity == 12288, "in order: jumps see the first cache");
+	wrong += check(limit > 0.9 * capacity && limit < 3 * capacity, "in order: straight-line code sees its step");
+	wrong += check(number_of(d, "cache.l1i.latency") == 2, "in order: a hit has a latency");
+	wrong += check(!says(d, "cache.l1i.capacity", "straight-line"), "in order: no disagreement is reported");
+	xr_description_free(d);
+	return wrong;
+}
+
+static int ahead(struct xr_machine *m)
+{
+	struct xr_description *d = measure(m, true);
+	if (!d)
+		return 1;
+	double limit = number_of(d, "code.unroll_limit");
+	int wrong = check(number_of(d, "cache.l1i.capacity") == 12288, "ahead: jumps see the first cache");
+	wrong += check(limit > 0.9 * (128 << 10), "ahead: straight-line code runs at full speed from the second");
+	wrong += check(number_of(d, "cache.l1i.latency") == 0, "ahead: no latency is claimed");
+	wrong += check(says(d, "cache.l1i.capacity", "straight-line code runs at full speed up to"),
+	               "ahead: the disagreement is reported");
+	xr_description_free(d);
+	return wrong;
+}
+
+int main(void)
+{
+	struct xr_machine machine;
+	struct xr_error err = {0};
+	if (xr_machine_read(&machine, "machines/harvard.ini", &err)) {
+		printf("not ok machines/harvard.ini: %s\n1..1\n", err.text);
+		return 1;
+	}
+	int wrong = in_order(&machine) + ahead(&machine);
+	printf("1..8\n");
+	return wrong ? 1 : 0;
+}
