@@ -51,12 +51,29 @@ static int add_walk(const struct xr_effective *e, double pages, struct xr_stairc
 	return 0;
 }
 
-/* From half an octave below this size to one above. */
+/* Of the i-th walk, at least this share? Not of one that there is not. */
+static bool keeps(const struct xr_effective *e, const struct xr_staircase *curve, size_t i, double share)
+{
+	double bytes = i < curve->n ? curve->pages[i] * e->page : 0;
+
+	return bytes > 0 && kept_of(e, bytes, curve->cycles[i]) >= share * bytes;
+}
+
+/* Around this size: from where the level keeps half or more to where it keeps little. */
 static int add_walks(const struct xr_effective *e, double center, struct xr_staircase *curve)
 {
-	for (int i = -PER_OCTAVE / 2; i <= PER_OCTAVE; i++)
-		if (add_walk(e, floor(center * exp2(i / (double)PER_OCTAVE)), curve) != 0)
+	const double step = exp2(1.0 / PER_OCTAVE), little = 1.0 / 3, far = 4;
+	double up = center / M_SQRT2, down = up / step;
+	size_t lowest = 0;
+
+	for (; up < center * M_SQRT2 || (up < center * far && keeps(e, curve, curve->n - 1, little)); up *= step)
+		if (add_walk(e, floor(up), curve) != 0)
 			return -1;
+	for (; down > center / far && !keeps(e, curve, lowest, 0.5); down /= step) {
+		lowest = curve->n;
+		if (add_walk(e, floor(down), curve) != 0)
+			return -1;
+	}
 	return 0;
 }
 
@@ -92,6 +109,7 @@ static int take_curves(struct xr_effective *e, double center)
 		if (add_walks(e, center, &around) != 0)
 			return -1;
 		value[e->curves] = xr_effective_of(e, &around);
+		center = value[e->curves] > e->page ? value[e->curves] / e->page : center;
 	}
 	e->bytes = xr_median(value, e->curves);
 	e->spread = e->bytes > 0 ? xr_mad(value, e->curves) / e->bytes : 1;

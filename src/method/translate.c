@@ -121,3 +121,21 @@ double xr_curve_level(const struct xr_curve *c, const double *of, double from, d
 			y[k++] = of[i];
 	return k ? xr_median(y, k) : otherwise;
 }
+
+bool xr_curve_leaves(const struct xr_curve *c, double base, struct xr_curve_step *step)
+{
+	enum { POINTS = 3 };
+	const double flat = 0.1, caches = 0.2; /* of the rise */
+
+	for (size_t i = 0; i + POINTS <= c->n; i++) {
+		const double *y = c->y + i, *packed = c->packed + i;
+		double height = xr_median(y, POINTS), rise = height - base;
+
+		if (height > 2 * base && xr_max(y, POINTS) - xr_min(y, POINTS) < flat * rise &&
+		    xr_max(packed, POINTS) - xr_min(packed, POINTS) < caches * rise) {
+			*step = (struct xr_curve_step){xr_curve_passes(c, 0, base + rise / 2), height};
+			return step->middle > 0;
+		}
+	}
+	return false;
+}

@@ -5,10 +5,14 @@ enum { BUFFER_FIRST = 1 << 20, BUFFER_LARGE = 64 << 20 };
 
 struct xr_tlbs xr_tlbs_known(const struct xr_run *run)
 {
-	struct xr_tlbs t = {
-		{xr_run_number(run, "tlb.d1.entries", 0), xr_run_number(run, "tlb.d2.entries", 0)},
-		{xr_run_number(run, "tlb.d1.penalty", 0), xr_run_number(run, "tlb.d2.penalty", 0)},
-	};
+	static const char *const entries[] = {"tlb.d1.entries", "tlb.d2.entries", "tlb.d3.entries"};
+	static const char *const penalty[] = {"tlb.d1.penalty", "tlb.d2.penalty", "tlb.d3.penalty"};
+	struct xr_tlbs t;
+
+	for (int i = 0; i < XR_TLB_LEVELS; i++) {
+		t.entries[i] = xr_run_number(run, entries[i], 0);
+		t.penalty[i] = xr_run_number(run, penalty[i], 0);
+	}
 	return t;
 }
 
@@ -17,9 +21,9 @@ static double translation(const struct xr_tlbs *tlbs, double pages)
 {
 	double cost = 0;
 
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < XR_TLB_LEVELS; i++)
 		if (tlbs->entries[i] > 0 && pages > tlbs->entries[i])
-			cost += (tlbs->penalty[i] - (i ? tlbs->penalty[0] : 0)) * (1 - tlbs->entries[i] / pages);
+			cost += (tlbs->penalty[i] - (i ? tlbs->penalty[i - 1] : 0)) * (1 - tlbs->entries[i] / pages);
 	return cost;
 }
 

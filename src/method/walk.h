@@ -4,9 +4,10 @@
 
 #include "micro/micro.h"
 
-/* Two levels of TLB, entries 0: none. */
+/* Levels of TLB, entries 0: none. */
+enum { XR_TLB_LEVELS = 3 };
 struct xr_tlbs {
-	double entries[2], penalty[2];
+	double entries[XR_TLB_LEVELS], penalty[XR_TLB_LEVELS];
 };
 
 struct xr_tlbs xr_tlbs_known(const struct xr_run *run); /* from the facts found so far */

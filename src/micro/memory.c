@@ -3,8 +3,9 @@
  * Idea (papers 000 §4.6, 001 §3): a dependent random walk over far more bytes than any cache holds pays memory at every
  * step.
  *
- * Algorithm: walk over every second line, or one in every 128 bytes, of 4 times the largest cache, at least 8 MiB, and of
- * twice as many bytes, again and again, as long as that makes it slower, up to 16 times; what translation costs is known from the TLBs and
+ * Algorithm: walk over every second line, or one in every 128 bytes, of 4 times the largest cache, at least 32 MiB (a
+ * cache may not have been seen), and of twice as many bytes, again and again, as long as that makes it slower, up to 16
+ * times; what translation costs is known from the TLBs and
  * taken off. The share of steps that some cache still answers falls as the walk grows; so what the last doublings have
  * added, if it is more than noise, goes on being added, less each time, as far as the cache found can explain it.
  * Where it varies, the last walk is taken several times: the least counts, for neighbours only add, and how far the
@@ -21,7 +22,7 @@
 enum { BUFFER = 23, LINE_LEAST = 8, LINE_MOST = 128, TURNS = 3, FIRST = 4, LAST = 16 /* times the largest cache */ };
 static const double same = 0.03, noise = 0.004;
 static const double steady = 0.02; /* samples of a walk that nobody disturbs */
-static const double least_bytes = 8 << 20, most_bytes = 256 << 20;
+static const double least_bytes = 32 << 20, most_bytes = 256 << 20;
 
 static double largest_cache(const struct xr_run *run, double *latency)
 {

@@ -67,8 +67,10 @@ struct tlb {
 	struct xr_tlb_sets level[2];
 	double penalty[2], error[2]; /* cycles; error: one sigma */
 	size_t entries[2];           /* 0: no such level */
-	double near;   /* >0: the share of orders that find the second level's ways, or one more or less */
-	double middle; /* of the second step, where no rule was found; 0: there is none */
+	double near;                /* >0: the share of orders that find the second level's ways, or one more or less */
+	double middle;              /* of the second step, where no rule was found; 0: there is none */
+	size_t other;               /* entries that a rule said that was not believed; 0: none did */
+	struct xr_curve_step third; /* middle 0: there is none */
 };
 
 /* ---- the curve ------------------------------------------------------------------------------------------------- */
@@ -313,11 +315,14 @@ static int ask_neighbours(struct tlb *t, bool *agree)
 	*agree = true;
 	if (n[0] < 2 || n[2] > t->sets.pages)
 		return 0;
-	if (time_curve(t, n, 3, 2, &c) != 0)
-		return -1;
-	miss = c.y[2] - t->penalty[0];
-	if (fabs(c.packed[1] - c.packed[0]) + fabs(c.packed[2] - c.packed[1]) < 0.2 * miss)
-		*agree = c.y[0] - t->penalty[0] < 0.35 * miss && c.y[1] - t->penalty[0] > 0.4 * miss;
+	for (int i = 0; i < 2 && (i == 0 || !*agree); i++) { /* somebody may have been there */
+		c.n = 0;
+		if (time_curve(t, n, 3, 2, &c) != 0)
+			return -1;
+		miss = c.y[2] - t->penalty[0];
+		*agree = fabs(c.packed[1] - c.packed[0]) + fabs(c.packed[2] - c.packed[1]) >= 0.2 * miss ||
+		         (c.y[0] - t->penalty[0] < 0.35 * miss && c.y[1] - t->penalty[0] > 0.4 * miss);
+	}
 	return 0;
 }
 
@@ -348,10 +353,38 @@ static int find_second(struct tlb *t)
 		return -1;
 	if (t->entries[1] == 0 && doubted.entries[1] > 0)
 		*t = doubted;
+	else if (t->middle > 0)
+		t->other = doubted.entries[1];
 	if (t->level[0].soft) { /* then pages between do not always push the others out of it */
 		t->level[1].sure = fmin(t->level[1].sure, through_soft);
 		t->near = fmin(t->near, through_soft);
 	}
+	return 0;
+}
+
+/* A third level: pages beyond the second begin to cost more, once, and the packed lines do not. These may be in more pages
+ * than the first level holds, and pay for that. */
+static int find_third(struct tlb *t)
+{
+	size_t pages[XR_CURVE_MAX], n;
+	struct xr_curve_step step;
+	struct xr_curve c = {0}, fine = {0};
+
+	if (t->entries[1] == 0)
+		return 0;
+	n = xr_curve_points(1.5 * (double)t->entries[1], (double)t->sets.pages, M_SQRT2, pages);
+	if (n > 3 && time_curve(t, pages, n, 1, &c) != 0)
+		return -1;
+	if (!xr_curve_leaves(&c, t->penalty[1], &step))
+		return 0;
+	n = xr_curve_points(step.middle / 1.5, step.middle * 1.5, 1.06, pages);
+	if (time_curve(t, pages, n, 3, &fine) != 0)
+		return -1;
+	/* Neighbouring pages fill all sets alike: pages begin to miss when all are full, and all do with one more in each. */
+	step.middle = xr_curve_passes(&fine, 0, (3 * t->penalty[1] + step.height) / 4);
+	if (step.middle * 2 * (double)t->sets.line > (double)(t->entries[0] * t->sets.page))
+		step.height += t->penalty[0];
+	t->third = step;
 	return 0;
 }
 
@@ -460,28 +493,46 @@ static void put_level(struct tlb *t, int i)
 	}
 }
 
-/* A second level without a rule. */
-static void put_middle(struct tlb *t)
+/* A level that is known by the middle of its step alone. */
+static struct xr_fact *put_step(struct tlb *t, const char *entries, const char *penalty,
+                                const struct xr_curve_step *step, const char *note)
 {
 	struct xr_description *d = xr_run_description(t->run);
-	double raw = t->middle, snapped = raw, best = 0.06;
+	double snapped = step->middle, best = 0.06;
 	struct xr_fact *fact;
 
 	for (double a = 1; a <= 1.5; a += 0.25) {
-		double near = xr_snap_pow2(raw, a, 0.06);
+		double near = xr_snap_pow2(step->middle, a, 0.06);
 
-		if (near != raw && fabs(log(near / raw)) < best) {
-			best = fabs(log(near / raw));
+		if (near != step->middle && fabs(log(near / step->middle)) < best) {
+			best = fabs(log(near / step->middle));
 			snapped = near;
 		}
 	}
-	fact = xr_fact_count(d, "tlb.d2.entries", (long long)lround(snapped), "", 0.7, "middle of the step");
-	xr_fact_note(fact, "measured %.0f: pages at regular distances follow no rule, so the sets are hashed", raw);
-	xr_fact_add_series(fact, "tlb.data");
-	xr_fact_none(d, "tlb.d2.ways", XR_UNRELIABLE, "pages at regular distances follow no rule");
-	fact = xr_fact_number(d, "tlb.d2.penalty", xr_snap_integer(t->penalty[1], 0.15), "cycles", 0.7,
+	fact = xr_fact_number(d, penalty, xr_snap_integer(step->height, 0.15), "cycles", 0.7,
 	                      "pages against packed lines");
 	xr_fact_add_series(fact, "tlb.data");
+	fact = xr_fact_count(d, entries, (long long)lround(snapped), "", 0.7, "middle of the step");
+	xr_fact_note(fact, "measured %.0f: %s", step->middle, note);
+	xr_fact_add_series(fact, "tlb.data");
+	return fact;
+}
+
+static void put_second(struct tlb *t)
+{
+	const struct xr_curve_step step = {t->middle, t->penalty[1]};
+	struct xr_fact *fact;
+
+	if (t->middle == 0) {
+		put_level(t, 1);
+		return;
+	}
+	fact = put_step(t, "tlb.d2.entries", "tlb.d2.penalty", &step,
+	                "pages at regular distances follow no rule, so the sets are hashed");
+	if (t->other && fabs(log((double)t->other / t->middle)) > 0.1)
+		xr_fact_doubt(fact, "neighbouring pages say %.0f, pages of one set %zu", t->middle, t->other);
+	xr_fact_none(xr_run_description(t->run), "tlb.d2.ways", XR_UNRELIABLE,
+	             "pages at regular distances follow no rule");
 }
 
 /* Pages in a row need not be in a row in memory, and are not in many a virtual machine: none together is never sure. */
@@ -560,10 +611,13 @@ static int find_levels(struct tlb *t)
 		return -1;
 	if (t->entries[1] == 0)
 		put_none(t, 3, "no second step up to %zu pages");
-	else if (t->middle > 0)
-		put_middle(t);
 	else
-		put_level(t, 1);
+		put_second(t);
+	if (find_third(t) != 0)
+		return -1;
+	if (t->third.middle > 0)
+		put_step(t, "tlb.d3.entries", "tlb.d3.penalty", &t->third,
+		         "of the third level only where pages begin to miss it is known");
 	return 0;
 }
 
