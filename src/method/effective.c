@@ -62,7 +62,7 @@ static bool keeps(const struct xr_effective *e, const struct xr_staircase *curve
 /* Around this size: from where the level keeps half or more to where it keeps little. */
 static int add_walks(const struct xr_effective *e, double center, struct xr_staircase *curve)
 {
-	const double step = exp2(1.0 / PER_OCTAVE), little = 1.0 / 3, far = 4;
+	const double step = exp2(1.0 / PER_OCTAVE), little = 1.0 / 3, far = 3;
 	double up = center / M_SQRT2, down = up / step;
 	size_t lowest = 0;
 
@@ -109,7 +109,6 @@ static int take_curves(struct xr_effective *e, double center)
 		if (add_walks(e, center, &around) != 0)
 			return -1;
 		value[e->curves] = xr_effective_of(e, &around);
-		center = value[e->curves] > e->page ? value[e->curves] / e->page : center;
 	}
 	e->bytes = xr_median(value, e->curves);
 	e->spread = e->bytes > 0 ? xr_mad(value, e->curves) / e->bytes : 1;
@@ -137,6 +136,10 @@ static int see_both_ends(struct xr_effective *e, struct xr_staircase *curve)
 		if (far < flat * last && last > apart * fmax(e->near, near) && bytes > 2 * e->alone)
 			break;
 	}
+	/* Once more: what somebody else makes of it for a moment is not what a miss costs. */
+	if (curve->n && add_walk(e, curve->pages[curve->n - 1], curve) != 0)
+		return -1;
+	far = curve->n ? fmin(far, curve->cycles[curve->n - 1]) : far;
 	e->near = fmax(e->near, near);
 	e->far = fmax(e->far, far);
 	return 0;
