@@ -256,7 +256,7 @@ static int confirm(const struct xr_laps *laps, struct xr_class *c)
 		lap[i] = xr_lap_of(rest, c->n - (i < c->n));
 		yes[i] = true;
 	}
-	if (xr_laps_overflow(laps, lap, c->n + 1, yes) != 0 ||
+	if (xr_laps_overflow(laps, lap, c->n + 1, XR_ORDERS, yes) != 0 ||
 	    xr_laps_one(laps, c->item, c->n, XR_ORDERS_LAST, &still) != 0)
 		return -1;
 	for (size_t i = 0; i < c->n; i++)

@@ -11,7 +11,7 @@ enum {
 	BATCHES = 16,
 };
 static const double mistaken = 0.03; /* share of answers that are wrong: neighbours, orders that suit a policy badly */
-static const double roughly = 0.4, enough = 0.999;
+static const double roughly = 0.4, enough = 0.995;
 static const double first_scale = 1.0 / 32; /* 32^n / n! is a number for hundreds of pages */
 
 /* ---- odds ------------------------------------------------------------------------------------------------------------ */
@@ -208,7 +208,7 @@ int xr_colours_ask(const struct xr_laps *laps, const struct xr_class *class, con
 
 		for (size_t i = 0; i < n_asked; i++)
 			lap[i] = draw(laps, class, pool, n, k);
-		if (xr_laps_overflow(laps, lap, n_asked, yes) != 0)
+		if (xr_laps_overflow(laps, lap, n_asked, 1, yes) != 0)
 			return -1;
 		for (size_t i = 0; i < n_asked; i++)
 			xr_colours_learn(c, &odds, k, yes[i]);

@@ -186,7 +186,7 @@ int xr_flush_renew(struct xr_laps *laps, const struct xr_first *first, const str
 	flush_inside(laps, first, lines, stranger, found, false);
 	lap[0] = xr_lap_of(class->item, class->n);
 	lap[1] = xr_lap_of(class->item, class->n - 1);
-	if (xr_laps_overflow(laps, lap, 2, yes) != 0)
+	if (xr_laps_overflow(laps, lap, 2, XR_ORDERS, yes) != 0)
 		return -1;
 	/* Too few for the first level's policy, which keeps the class at hand, or in each other's way? */
 	if (!yes[0] || yes[1]) {
@@ -210,7 +210,7 @@ int xr_flush_joins(const struct xr_laps *laps, const struct xr_class *class, boo
 		for (size_t k = 0; k < laps->flush.n; k++)
 			if (k != i)
 				xr_places_add(&less.flush, laps->flush.at[k]);
-		if (xr_laps_overflow(&less, &lap, 1, &yes) != 0)
+		if (xr_laps_overflow(&less, &lap, 1, XR_ORDERS, &yes) != 0)
 			return -1;
 		*joins = !yes;
 	}

@@ -58,7 +58,7 @@ static void read_distances(const bool *meets, uint64_t page, uint64_t *line, uin
 	*line = *way = 0;
 	while (i < n && meets[i])
 		i++;
-	if (i == n)
+	if (i == 0 || i == n) /* not even 8 bytes apart: they were not seen to meet at all */
 		return;
 	*line = UINT64_C(8) << i;
 	while (i < n && !meets[i])

@@ -309,8 +309,8 @@ int xr_laps_one(const struct xr_laps *laps, const uint32_t *item, size_t n, int 
 	return xr_laps_all(laps, &lap, 1, orders, yes);
 }
 
-int xr_laps_overflow(const struct xr_laps *laps, struct xr_lap *lap, size_t n, bool *yes)
+int xr_laps_overflow(const struct xr_laps *laps, struct xr_lap *lap, size_t n, int orders, bool *yes)
 {
 	memset(yes, true, n * sizeof *yes);
-	return xr_laps_all(laps, lap, n, XR_ORDERS, yes) != 0 || xr_laps_settled(laps, lap, n, yes) != 0 ? -1 : 0;
+	return xr_laps_all(laps, lap, n, orders, yes) != 0 || xr_laps_settled(laps, lap, n, yes) != 0 ? -1 : 0;
 }

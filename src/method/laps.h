@@ -88,7 +88,7 @@ int xr_laps_all(const struct xr_laps *laps, struct xr_lap *lap, size_t n, int or
 int xr_laps_settled(const struct xr_laps *laps, struct xr_lap *lap, size_t n, bool *yes);
 
 /* The one and then the other: which of n laps overflow? */
-int xr_laps_overflow(const struct xr_laps *laps, struct xr_lap *lap, size_t n, bool *yes);
+int xr_laps_overflow(const struct xr_laps *laps, struct xr_lap *lap, size_t n, int orders, bool *yes);
 
 /* xr_laps_all() about one lap over these items. */
 int xr_laps_one(const struct xr_laps *laps, const uint32_t *item, size_t n, int orders, bool *yes);

@@ -231,7 +231,7 @@ static int refine_latency(struct outer *o, double *best)
 	enum { WALKS = 9, TWIN_SHARE = 4 /* of the first level, at most, is taken by a twin */, level = 1 };
 	struct xr_arena *arena = xr_run_arena(o->run);
 	double fill = (double)o->strangers, room = o->level[level].items, value[WALKS], spread, wide;
-	size_t n = (size_t)(room > 4 * fill ? sqrt(fill * room) : 2 * fill);
+	size_t n = (size_t)fmax(2 * fill, cbrt(fill * fill * room)); /* of many more, some overflow few ways */
 	struct xr_spec spec[2 * WALKS];
 	struct xr_reading reading[2 * WALKS];
 	struct xr_effort effort = {.samples = 9, .samples_max = 18};
