@@ -22,8 +22,9 @@ enum {
 static const double growth = 1.5;
 static const double many = 7;        /* misses of a lap */
 static const double most_of_one = 4; /* misses: where many classes overflow, one of them is enough */
-static const double overflow_share =
-	0.1; /* of the misses of what is known to overflow: more than one class or page less */
+/* Of the misses of what is known to overflow: more than one class or page less. A tree of bits that is not full misses twice
+ * with one page too many and seventeen times with two; where others make misses, too, that cannot be told. */
+static const double overflow_share = 0.1, overflow_share_disturbed = 0.4;
 
 static bool may_go_on(const struct xr_laps *laps)
 {
@@ -107,7 +108,8 @@ static int weigh(struct xr_laps *laps, struct core *c, bool *yes)
 		return -1;
 	if (*yes) {
 		c->misses = lap.misses;
-		laps->least = fmin(overflow_share * lap.misses, most_of_one);
+		laps->least =
+			fmin((laps->disturbed ? overflow_share_disturbed : overflow_share) * lap.misses, most_of_one);
 	}
 	return 0;
 }

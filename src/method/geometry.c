@@ -12,6 +12,7 @@ enum {
 	WANTED = 2,  /* classes that agree, more than those that do not */
 	IN_VAIN = 3, /* attempts at the first of them */
 };
+static const double patience = 3;                             /* times as much beside a neighbour */
 static const double visits_most = 8e5, visits_of_one = 3.5e5; /* of all classes, of one */
 static const double quiet = 0.01;                             /* of what a visit takes */
 
@@ -167,7 +168,7 @@ int xr_geometry_find(const struct xr_laps *level, const struct xr_first *first, 
 	int vain = 0;
 
 	memset(g, 0, sizeof *g);
-	g->left = visits_most;
+	g->left = level->disturbed ? patience * visits_most : visits_most;
 	for (size_t t = 0;
 	     t < XR_CLASSES_TRIED && g->agree < WANTED + (g->n_said - g->agree) && g->left > 0 && vain < IN_VAIN; t++) {
 		double before = fmin(g->left, visits_of_one), left = before;
@@ -175,7 +176,7 @@ int xr_geometry_find(const struct xr_laps *level, const struct xr_first *first, 
 		if (ask_class(level, first, &left, g) != 0)
 			return -1;
 		g->left -= before - left;
-		vain += g->n_said > 0 ? 0 : left > 0 ? 1 : IN_VAIN;
+		vain += g->n_said > 0 ? 0 : left > 0 || level->disturbed ? 1 : IN_VAIN; /* beside a neighbour: again */
 		count_votes(g);
 		xr_run_progress(level->run, 0.4 + 0.1 * (double)t, "classes of pages");
 	}

@@ -33,6 +33,7 @@ struct xr_laps {
 	struct xr_places flush, pad;
 	bool inside;        /* flush lines are where the pad has lines, too */
 	bool tight;         /* flush lines may compete with what is visited `apart`: those at the same place are left out */
+	bool disturbed;     /* others use the core: what fits may miss a little, too */
 	bool restless;      /* laps that fit need not settle on this machine: unsettled ones tell as much */
 	struct xr_effort effort; /* {0}: many short samples, so that some of them are of moments when nobody disturbs */
 	double sample_ns;   /* their length, at least */

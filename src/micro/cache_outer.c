@@ -134,6 +134,12 @@ struct stairs {
 };
 enum { NEAR, FAR, CLIMBS /* of pages, from here on */ };
 
+/* Is the clock so coarse that only means of many repetitions tell? */
+static bool is_coarse(const struct outer *o)
+{
+	return o->evict.effort.samples > 0;
+}
+
 static bool is_restless(const struct outer *o)
 {
 	return o->noise > restless * o->hit;
@@ -142,7 +148,7 @@ static bool is_restless(const struct outer *o)
 /* Takes out what only looks like a level, see xr_staircase_check(). */
 static int check_levels(struct outer *o, const struct stairs *stairs)
 {
-	if (o->evict.effort.samples > 0) /* a clock that is too coarse for it */
+	if (is_coarse(o))
 		return 0;
 	for (size_t l = 1; l + 1 < o->n_levels; l++) {
 		int sum = 0;
@@ -328,6 +334,7 @@ static struct xr_laps laps_for(const struct outer *o, size_t level)
 	                       .most = (size_t)(o->first.ways * way / o->line * 9 / 10),
 	                       .base = o->level[level].latency - o->hit,
 	                       .miss = o->level[level + 1].latency - o->level[level].latency,
+	                       .disturbed = is_restless(o),
 	                       .effort = o->evict.effort};
 
 	if (o->level[level].items > 0)
