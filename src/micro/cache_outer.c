@@ -484,6 +484,8 @@ static int put_effective(struct outer *o, size_t level, const char *why)
 	if (e.spread > moves)
 		xr_fact_doubt(fact, "neighbours make it move: %.1f to %.1f MiB while it was measured", e.low / MIB,
 		              e.high / MIB);
+	else if (!e.last && is_restless(o))
+		xr_fact_doubt(fact, "only walks tell, and somebody else has a part of it");
 	else if (others)
 		xr_fact_note(fact,
 		             "effective, beside others who use this cache: %.1f to %.1f MiB while it was measured; "
@@ -502,8 +504,10 @@ static int find_level(struct outer *o, size_t level)
 
 	if (o->first.way == 0)
 		g.trouble = "the first cache, which hides who meets in this one, is not known";
-	if (level == 1 && o->first.way > 0 && laps.miss > 0 && xr_geometry_find(&laps, &o->first, &g) != 0)
-		return -1;
+	/* Once more where somebody may have been in the way. */
+	for (int i = 0; i < (is_restless(o) ? 2 : 1) && g.n_said == 0; i++)
+		if (level == 1 && o->first.way > 0 && laps.miss > 0 && xr_geometry_find(&laps, &o->first, &g) != 0)
+			return -1;
 	if (g.n_said > 0) {
 		put_geometry(o, level, &g);
 		return 0;
