@@ -12,6 +12,7 @@ enum {
 	LAPS_BEFORE = 12,
 	LAPS = 24,
 	POINTS = 14,
+	WAYS_MOST = 192, /* trials of more take too long */
 };
 static const double few = 0.08, nearly_all = 0.92; /* of what misses cost: sets that are not soft are beyond both */
 static const double from = 0.65, to = 1.35, high = 1.75; /* of the ways found: what is looked at */
@@ -198,7 +199,7 @@ int xr_pages_soften(const struct xr_page_family *f, double of_others, struct xr_
 {
 	size_t w = sets->ways, n[POINTS] = {w, w + 1, 2 * w}, k = 0, ways;
 	double cost[POINTS] = {0}, miss, sure;
-	if (w < 2 || 2 * w * f->stride > f->in->pages)
+	if (w < 2 || w > WAYS_MOST || 2 * w * f->stride > f->in->pages)
 		return 0;
 	if (cost_of(f, of_others, n, 3, cost) != 0)
 		return -1;
