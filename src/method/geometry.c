@@ -9,8 +9,9 @@
 #include <string.h>
 
 enum {
-	WANTED = 2,  /* classes that agree, more than those that do not */
-	IN_VAIN = 3, /* attempts at the first of them */
+	LINE_MOST = 256, /* bytes */
+	WANTED = 2,      /* classes that agree, more than those that do not */
+	IN_VAIN = 3,     /* attempts at the first of them */
 };
 static const double patience = 3;                             /* times as much beside a neighbour */
 static const double visits_most = 8e5, visits_of_one = 3.5e5; /* of all classes, of one */
@@ -117,12 +118,13 @@ static int ask_class(const struct xr_laps *level, const struct xr_first *first, 
 	size_t padded, n, all, used, few;
 	bool joins;
 	uint32_t *order;
-	uint64_t line, way;
+	uint64_t line, way, grain = laps.page / 4 < LINE_MOST || laps.line > LINE_MOST ? laps.line : LINE_MOST;
 	struct xr_testimony *said = &g->said[g->n_said];
 	struct xr_class c;
 
 	laps.left = left;
-	laps.at = xr_rng_below(xr_run_rng(laps.run), laps.page / laps.line) * laps.line;
+	/* At the beginning of a line of this level, however large: else what is still in it may begin the next one. */
+	laps.at = xr_rng_below(xr_run_rng(laps.run), laps.page / grain) * grain;
 	xr_laps_pad(&laps, &padded);
 	n = (size_t)((laps.buffer.bytes - padded * laps.page) / laps.item);
 	order = random_order(laps.run, n);

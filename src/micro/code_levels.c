@@ -37,7 +37,7 @@ static const double step = 0.5, of_visit = 0.08; /* that takes noticeably longer
 static const double flat = 0.25;                 /* of the whole rise: it ends */
 static const double very_flat = 0.07;            /* … so that once is enough */
 static const double apart = 1.8;                 /* a jump that misses both, over one that misses the first, at least */
-static const double least = 1.5;                 /* times the first cache: a smaller one hardly has anything else */
+static const double least = 2;                   /* times the first cache: a smaller one hardly has anything else */
 static const double hashed = 0.3;                /* of the rise */
 static const double code_share = 0.6, data_share = 0.9;
 static const double patience = 0.1; /* of what others have: walks are too long to find peace for them */
@@ -168,10 +168,10 @@ struct level {
 
 static struct level level_of(struct xr_arena *arena, const struct hunt *h, size_t last)
 {
-	struct level level = {.near = h->miss, .far = h->excess[h->flat_from ? h->flat_from : last]};
+	struct level level = {.near = h->miss, .far = h->excess[last]};
 	struct xr_staircase *curve = xr_arena_alloc(arena, sizeof *curve);
 	for (size_t i = 1; i < h->from; i++) /* from four times the first cache on it has hardly anything of a walk */
-		level.near = i == 1 ? h->excess[i] : fmin(level.near, h->excess[i]);
+		level.near = fmin(level.near, h->excess[i]);
 	memset(curve, 0, sizeof *curve);
 	for (; curve->n < h->n && curve->n < XR_STAIRS_MAX; curve->n++) {
 		curve->pages[curve->n] = h->bytes[curve->n];

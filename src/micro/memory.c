@@ -52,9 +52,12 @@ struct latency {
 /* Is it known what translation costs, or that it costs nothing? */
 static bool is_translation_known(struct xr_run *run)
 {
-	const struct xr_fact *fact = xr_description_fact(xr_run_description(run), "tlb.d1.penalty");
+	const struct xr_fact *first = xr_description_fact(xr_run_description(run), "tlb.d1.penalty");
+	const struct xr_fact *second = xr_description_fact(xr_run_description(run), "tlb.d2.penalty");
 
-	return !xr_run_info(run)->page_bytes || (fact && (fact->status == XR_OK || fact->status == XR_UNSUPPORTED));
+	return !xr_run_info(run)->page_bytes ||
+	       (first && (first->status == XR_OK || first->status == XR_UNSUPPORTED) &&
+	        (!second || second->status == XR_OK || second->status == XR_UNSUPPORTED));
 }
 
 /* What translation costs was taken off: how wrong that may be, as a share of the latency. */

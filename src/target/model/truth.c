@@ -255,6 +255,15 @@ static bool only_level(const struct xr_machine *m)
 	return n == 1;
 }
 
+/* Has a cache lines twice as large as the first one? */
+static bool is_pair(const struct xr_machine *m, int index)
+{
+	int first = index;
+	for (int i = index; i >= 0; i = before(m, i, m->cache[index].holds))
+		first = i;
+	return m->cache[index].line_bytes == 2 * m->cache[first].line_bytes;
+}
+
 static struct xr_truth cache_fact(const struct xr_machine *m, int index, const char *what)
 {
 	const struct xr_machine_cache *c = &m->cache[index];
@@ -265,8 +274,8 @@ static struct xr_truth cache_fact(const struct xr_machine *m, int index, const c
 		return hidden_if(blurred, why, number((double)c->capacity, blurred ? 0.25 : 0, 0));
 	if (is(what, "ways"))
 		return hidden_if(blurred || (sets == 1 && c->capacity > 4096) || ways > 64, why, count(ways));
-	if (is(what, "line"))
-		return only_level(m) && m->prefetch_adjacent /* lines in pairs act like one */
+	if (is(what, "line")) /* lines in pairs act like one, whether a prefetcher joins them or they are one */
+		return (only_level(m) && m->prefetch_adjacent) || is_pair(m, index)
 		               ? unsaid
 		               : hidden_if(blurred, why, count(c->line_bytes));
 	if (is(what, "latency"))
@@ -321,12 +330,14 @@ static struct xr_truth far_code_fact(const struct xr_machine *m, int index, cons
 	return is(what, "unified") ? cache_fact(m, index, what) : unsaid;
 }
 
-/* Can jumps fill it, and see that it is full? */
+/* Can jumps fill it, and see that it is full? Not where most of what it holds is in the first one, too. */
 static bool code_reaches(const struct xr_machine *m, int index)
 {
 	const uint64_t capacity = m->cache[index].capacity;
-	return shows(m, index, XR_HOLDS_CODE) && capacity <= MOST_CODE / 4 && capacity <= m->memory_bytes / 16 &&
-	       room_behind(m, index) >= 6 * capacity;
+	const int nearer = before(m, index, XR_HOLDS_CODE);
+	const bool large = nearer < 0 || 2 * capacity >= 5 * m->cache[nearer].capacity;
+	return large && shows(m, index, XR_HOLDS_CODE) && capacity <= MOST_CODE / 4 &&
+	       capacity <= m->memory_bytes / 16 && room_behind(m, index) >= 6 * capacity;
 }
 
 static struct xr_truth cache_truth(const struct xr_machine *m, const struct words *w)
@@ -346,7 +357,7 @@ static struct xr_truth cache_truth(const struct xr_machine *m, const struct word
 		return w->n == 3 ? absent("no such cache") : unsaid;
 	const char *unseen =
 		"hits and misses cost the same, more code would be needed than is laid out, or the next level "
-		"overflows before all of it misses this one";
+		"overflows before all of it misses this one, or the first has most of what it has";
 	if (is(w->word[1], "l1i") && w->n == 3 && is(w->word[2], "latency") && m->prefetch_code)
 		return hidden_if(true, "code is fetched ahead", unsaid);
 	if (is(w->word[1], "l2i"))
