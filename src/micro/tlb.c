@@ -372,7 +372,7 @@ static int find_third(struct tlb *t)
 
 	if (t->entries[1] == 0)
 		return 0;
-	n = xr_curve_points(1.5 * (double)t->entries[1], (double)t->sets.pages, M_SQRT2, pages);
+	n = xr_curve_points(1.5 * (double)t->entries[1], fmin((double)t->sets.pages, CURVE_PAGES), M_SQRT2, pages);
 	if (n > 3 && time_curve(t, pages, n, 1, &c) != 0)
 		return -1;
 	if (!xr_curve_leaves(&c, t->penalty[1], &step))

@@ -9,8 +9,8 @@
 enum {
 	PICKS = 32, /* of each place, before walks over few */
 	PICKS_UP_TO = 512,
-	COUNT_STEPS = 4096,
-	RANDOM_STEPS = 8000, /* where replacement is random, averages need more, … */
+	COUNT_STEPS = 1536,
+	RANDOM_STEPS = 4000, /* where replacement is random, averages need more, … */
 	RANDOM_LAPS = 6,     /* … and laps do not repeat: so many, and what is there is there by chance */
 };
 
@@ -184,6 +184,8 @@ void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_ma
 		*tally = (struct xr_tally){0};
 		xr_trip_run(trip, mem, machine, core, lap, tally);
 		if (i && !(tally->disturbed > 0)) /* nothing changes any more */
+			return;
+		if (i && !small && !random && !may_be_strangers(tally, mem, trip->use)) /* the oldest go: nor here */
 			return;
 		if (i == 1 && trip->n > 1 && trip->n <= PICKS_UP_TO && trip->dependent && trip->cursors == 1 &&
 		    !trip->unsettled && may_be_strangers(tally, mem, trip->use))
