@@ -43,6 +43,7 @@ enum {
 };
 static const uint64_t dense_wanted = UINT64_C(64) << 20, most_wanted = UINT64_C(256) << 20;
 static const double coarse_ns = 100;
+static const double varies = 0.15;       /* of the latency of a level: too much for one */
 static const double most_sure = 0.88;    /* of what a convention cuts out of a slope */
 static const double moves = 0.25;        /* too much to be a capacity */
 static const double beside_others = 0.7; /* the same in a cache whose other users come and go from minute to minute */
@@ -290,10 +291,14 @@ static bool may_be_translation(const struct outer *o)
 static double sure_of_levels(const struct outer *o)
 {
 	double quiet = fmax(0, 1 - o->noise / o->hit), least = SEEN_WELL;
+	bool mixed =
+		false; /* one that takes now so long and now so long may be lines of two; the last is shared, and may */
 
-	for (size_t l = 1; l + 1 < o->n_levels; l++)
+	for (size_t l = 1; l + 1 < o->n_levels; l++) {
 		least = fmin(least, fmax(2.0 * o->level[l].witnesses, quiet * o->level[l].seen / 2));
-	return fmin(may_be_translation(o) ? 0.6 : o->dropped ? 0.8 : 0.97, 1 - exp2(-least));
+		mixed = mixed || (l + 2 < o->n_levels && o->level[l].spread > varies);
+	}
+	return fmin(may_be_translation(o) ? 0.6 : o->dropped || mixed ? 0.8 : 0.97, 1 - exp2(-least));
 }
 
 static void put_levels(struct outer *o)
