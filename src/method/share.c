@@ -261,8 +261,10 @@ int xr_share_measure(struct xr_share *s, const char *level, double capacity, dou
 		             "others slow a walk through this level down sometimes, or a little: no clear answer");
 		return 0;
 	}
-	struct xr_fact *fact =
-		xr_fact_count(d, id, sharers, "cores", s->shaky ? 0.8 : 0.95, "a walk disturbed by another core's");
+	const struct xr_fact *levels = xr_description_fact(d, "cache.levels");
+	double there = levels && strcmp(level, "l1d") != 0 ? levels->confidence : 1; /* if there is such a level */
+	struct xr_fact *fact = xr_fact_count(d, id, sharers, "cores", fmin(there, s->shaky ? 0.8 : 0.95),
+	                                     "a walk disturbed by another core's");
 	if (!s->cores_known && sharers > 1)
 		xr_fact_doubt(fact, "counts CPUs: which of them are one core is not known");
 	else if (s->vague && sharers == 1)
