@@ -13,14 +13,15 @@
 
 enum { XR_COLOURS_POWERS = 15 };
 
-/* What the answers so far say. All questions about one class draw from the same pages, and how many members these have is chance,
- * the more so the fewer: the likelihoods are those of several such numbers, all as probable. */
+/* What the answers so far say. All questions about one class draw from the same pages, and how many members these have is
+ * chance, the more so the fewer: the likelihoods are those of several such numbers, all as probable. */
 enum { XR_COLOURS_DRAWS = 9 };
 
 struct xr_colours {
-	double before[XR_COLOURS_POWERS];                 /* logarithm of the likelihood of 2^i classes: what other classes said; */
-	double log[XR_COLOURS_POWERS][XR_COLOURS_DRAWS];  /* and what this one says, for each number of members */
-	size_t asked;                                     /* about this class */
+	/* logarithms of the likelihood of 2^i classes: what other classes said, */
+	double before[XR_COLOURS_POWERS];
+	double log[XR_COLOURS_POWERS][XR_COLOURS_DRAWS]; /* and what this one says, for each number of members */
+	size_t asked;                                    /* about this class */
 };
 
 /* What to expect of a level in which one class is full: fits[i][k] is the chance that k random pages do not overflow it where

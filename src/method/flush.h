@@ -1,5 +1,5 @@
-/* Flush lines: visited behind the pages of a lap (laps.h), they push these out of the first level, and must not push them out of
- * the level asked about, nor each other.
+/* Flush lines: visited behind the pages of a lap (laps.h), they push these out of the first level, and must not push them
+ * out of the level asked about, nor each other.
  */
 #ifndef XR_METHOD_FLUSH_H
 #define XR_METHOD_FLUSH_H

@@ -15,7 +15,8 @@ enum xr_goes { XR_GOES_OLDEST, XR_GOES_UNUSED, XR_GOES_FIRST, XR_GOES_ANY, XR_N_
 /* Share of visits that miss, going round over n places of one set of `ways`, by a short trial. */
 double xr_soft_share(enum xr_goes goes, size_t ways, size_t n);
 
-/* cost[i]: of a visit, of n[i] places, which grow; the last are about twice as many as fit. Finds the ways from lo to hi and what goes, for which the curve comes closest. */
+/* cost[i]: of a visit, of n[i] places, which grow; the last are about twice as many as fit. Finds the ways from lo to hi and
+ * what goes, for which the curve comes closest. */
 struct xr_soft_fit {
 	enum xr_goes goes;
 	size_t ways;

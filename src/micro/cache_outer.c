@@ -169,6 +169,7 @@ static int check_levels(struct outer *o, const struct stairs *stairs)
 			continue;
 		memmove(&o->level[l], &o->level[l + 1], (o->n_levels - l - 1) * sizeof *o->level);
 		o->n_levels--;
+		o->dropped++; /* votes may be wrong, too, beside a neighbour */
 		l--;
 		xr_levels_sizes(stairs->of, stairs->n, o->level, o->n_levels);
 	}

@@ -60,9 +60,11 @@ static int look_at(struct straight *s, const double *bytes, size_t n, int neighb
 {
 	struct xr_walks walks;
 	xr_walks_init(&walks, &s->bench);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		cycles[i] = INFINITY;
 		for (int k = 0; k < neighbours; k++)
 			xr_walks_add_straight(&walks, (uint64_t)(bytes[i] * (1 - neighbourhood * k / NEIGHBOURS)));
+	}
 	for (int look = 0; look < LOOKS && !xr_walks_calm(&walks); look++) {
 		if (xr_walks_look(&walks, SAMPLES, 1) != 0)
 			return -1;
@@ -73,10 +75,8 @@ static int look_at(struct straight *s, const double *bytes, size_t n, int neighb
 	}
 	s->calm &= xr_walks_calm(&walks);
 	s->statement = walks.point[0].code_bytes;
-	for (size_t i = 0; i < walks.n; i++) {
-		double *quickest = &cycles[i / (size_t)neighbours], low = xr_walks_low(&walks, i);
-		*quickest = i % (size_t)neighbours ? fmin(*quickest, low) : low;
-	}
+	for (size_t i = 0; i < walks.n; i++)
+		cycles[i / (size_t)neighbours] = fmin(cycles[i / (size_t)neighbours], xr_walks_low(&walks, i));
 	return 0;
 }
 

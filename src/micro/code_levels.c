@@ -10,8 +10,8 @@
  * Then code and data against each other (method/against.h), in this cache.
  *
  * When it fails: an instruction cache that is not known (unreliable); no step in as much code as can be laid out
- * (unsupported: the second cache is larger, hardly larger than the first, or there is none). The capacity is what code gets of it: pages lie at random
- * places, so some sets fill early, and it is no round number.
+ * (unsupported: the second cache is larger, hardly larger than the first, or there is none). The capacity is what code gets
+ * of it: pages lie at random places, so some sets fill early, and it is no round number.
  */
 #include "method/against.h"
 #include "method/effective.h"

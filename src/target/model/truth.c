@@ -309,7 +309,8 @@ static uint64_t room_behind(const struct xr_machine *m, int index)
 }
 
 /* What code finds in its second cache is not exactly its capacity: pages lie at random places, so that some sets fill
- * early, the more the fewer ways there are. And lines that an exclusive one has are not in the first one, which has some more. */
+ * early, the more the fewer ways there are. And lines that an exclusive one has are not in the first one, which has some
+ * more. */
 static struct xr_truth far_code_fact(const struct xr_machine *m, int index, const char *what)
 {
 	const struct xr_machine_cache *c = &m->cache[index];
