@@ -75,8 +75,9 @@ static int look_at(struct straight *s, const double *bytes, size_t n, int neighb
 	}
 	s->calm &= xr_walks_calm(&walks);
 	s->statement = walks.point[0].code_bytes;
-	for (size_t i = 0; i < walks.n; i++)
-		cycles[i / (size_t)neighbours] = fmin(cycles[i / (size_t)neighbours], xr_walks_low(&walks, i));
+	for (size_t i = 0; i < n; i++)
+		for (int k = 0; k < neighbours; k++)
+			cycles[i] = fmin(cycles[i], xr_walks_low(&walks, i * (size_t)neighbours + (size_t)k));
 	return 0;
 }
 
@@ -153,7 +154,7 @@ static int confirm(struct straight *s, double fits, double slow)
 {
 	const double most = most_of_region * (double)s->bench.bytes;
 	const double bytes[] = {fits / 2, 0.97 * fits, fmin(1.5 * slow, most), fmin(2.5 * slow, most)};
-	double cycles[4];
+	double cycles[4] = {0};
 	if (time_bodies(s, bytes, slow > 0 ? 4 : 2, cycles) != 0)
 		return -1;
 	s->clear = !s->trouble && fmax(cycles[0], cycles[1]) < s->threshold &&
