@@ -19,7 +19,7 @@ static const double from = 0.65, to = 1.35, high = 1.75; /* of the ways found: w
 static const double low = 0.5;     /* share: up to here all kinds of soft sets are alike; above, chance decides */
 static const double noise = 0.005; /* of a miss, at least */
 static const double some = 1.2, clearly_none = 0.8, clearly_some = 1.6; /* misses in a lap: with one too many, two */
-static const double believed = 0.06;                                    /* misfit of a curve */
+static const double well = 0.035, believed = 0.06;                      /* misfit of a curve */
 
 /* ---- one set ---- */
 
@@ -223,6 +223,9 @@ int xr_pages_soften(const struct xr_page_family *f, double of_others, struct xr_
 	if (ways == 0)
 		return 0;
 	if (fits && fabs((double)fit.ways - (double)ways) > 1 + (double)ways / 16)
+		sure = fmin(sure, 0.6);
+	/* Caches that lose lines of the pages look soft, too, but follow no such curve, and their pages are any distance apart. */
+	if (fit.misfit > well || (f->stride & (f->stride - 1)))
 		sure = fmin(sure, 0.6);
 	sets->sure = ways == w ? fmax(sets->sure, sure) : sure;
 	sets->ways = ways;
