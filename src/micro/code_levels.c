@@ -35,7 +35,8 @@ enum {
 static const uint64_t region_bytes = 8 << 20;
 static const double step = 0.5, of_visit = 0.08; /* that takes noticeably longer: of a miss, of a visit */
 static const double flat = 0.25;                 /* of the whole rise: it ends */
-static const double very_flat = 0.07;            /* … so that once is enough */
+static const double very_flat = 0.07;            /* … so that once is enough, */
+static const double far_away = 6;                /* if this is so many times what missing the first cache takes */
 static const double apart = 1.8;                 /* a jump that misses both, over one that misses the first, at least */
 static const double least = 2;                   /* times the first cache: a smaller one hardly has anything else */
 static const double hashed = 0.3;                /* of the rise */
@@ -128,7 +129,8 @@ static int climb(struct hunt *h)
 			return 0;
 		else {
 			h->flat_from = i;
-			if (h->excess[i] - h->excess[i - 1] < very_flat * (h->excess[i] - h->miss))
+			if (h->excess[i] - h->excess[i - 1] < very_flat * (h->excess[i] - h->miss) &&
+			    h->excess[i] > far_away * h->miss) /* a few pages that meet by chance are not so far */
 				return 0;
 		}
 	}
