@@ -224,7 +224,7 @@ int xr_pages_soften(const struct xr_page_family *f, double of_others, struct xr_
 		return 0;
 	if (fits && fabs((double)fit.ways - (double)ways) > 1 + (double)ways / 16)
 		sure = fmin(sure, 0.6);
-	/* Caches that lose lines of the pages look soft, too, but follow no such curve, and their pages are any distance apart. */
+	/* Caches that lose lines look soft, too, but follow no such curve, and their pages are any distance apart. */
 	if (fit.misfit > well || (f->stride & (f->stride - 1)))
 		sure = fmin(sure, 0.6);
 	sets->sure = ways == w ? fmax(sets->sure, sure) : sure;
