@@ -16,8 +16,7 @@ enum {
 };
 static const double few = 0.08, nearly_all = 0.92; /* of what misses cost: sets that are not soft are beyond both */
 static const double from = 0.65, to = 1.35, high = 1.75; /* of the ways found: what is looked at */
-static const double low = 0.5;     /* share: up to here all kinds of soft sets are alike; above, chance decides */
-static const double noise = 0.005; /* of a miss, at least */
+static const double low = 0.5; /* share: up to here all kinds of soft sets are alike; above, chance decides */
 static const double some = 1.2, clearly_none = 0.8, clearly_some = 1.6; /* misses in a lap: with one too many, two */
 static const double well = 0.035, believed = 0.06;                      /* misfit of a curve */
 
@@ -28,40 +27,31 @@ struct set {
 	size_t ways, used, next; /* next: the one that came first */
 	size_t *place;           /* by way */
 	size_t *way;             /* by place, + 1; 0: not there */
-	uint64_t *stamp;         /* by way: of the last use, or 1: used lately */
-	uint64_t now;
+	bool *used_lately;       /* by way */
 	struct xr_rng rng;
 };
 
 static size_t victim(struct set *s)
 {
-	size_t oldest = 0;
-	switch (s->goes) {
-	case XR_GOES_FIRST:
+	size_t unused = 0;
+	if (s->goes == XR_GOES_FIRST)
 		return s->next++ % s->ways;
-	case XR_GOES_ANY:
+	if (s->goes == XR_GOES_ANY)
 		return (size_t)xr_rng_below(&s->rng, s->ways);
-	case XR_GOES_UNUSED:
-		while (oldest + 1 < s->ways && s->stamp[oldest])
-			oldest++;
-		return oldest;
-	default:
-		for (size_t w = 1; w < s->ways; w++)
-			oldest = s->stamp[w] < s->stamp[oldest] ? w : oldest;
-		return oldest;
-	}
+	while (unused + 1 < s->ways && s->used_lately[unused])
+		unused++;
+	return unused;
 }
 
+/* When all have been used lately, none but this one has. */
 static void use(struct set *s, size_t way)
 {
-	s->stamp[way] = s->goes == XR_GOES_UNUSED ? 1 : ++s->now;
-	if (s->goes != XR_GOES_UNUSED)
-		return;
+	s->used_lately[way] = true;
 	for (size_t w = 0; w < s->ways; w++)
-		if (!s->stamp[w])
+		if (!s->used_lately[w])
 			return;
-	memset(s->stamp, 0, s->ways * sizeof *s->stamp);
-	s->stamp[way] = 1;
+	memset(s->used_lately, 0, s->ways * sizeof *s->used_lately);
+	s->used_lately[way] = true;
 }
 
 /* Visits a place; true: it was not there. */
@@ -75,7 +65,8 @@ static bool visit(struct set *s, size_t place)
 		s->place[way] = place;
 		s->way[place] = way + 1;
 	}
-	use(s, s->way[place] - 1);
+	if (s->goes == XR_GOES_UNUSED)
+		use(s, s->way[place] - 1);
 	return missed;
 }
 
@@ -90,7 +81,7 @@ double xr_soft_share(enum xr_goes goes, size_t ways, size_t n)
 		return 1;
 	s.place = xr_arena_array(&arena, size_t, ways);
 	s.way = xr_arena_array(&arena, size_t, n);
-	s.stamp = xr_arena_array(&arena, uint64_t, ways);
+	s.used_lately = xr_arena_array(&arena, bool, ways);
 	for (size_t w = 0; w < ways; w++)
 		s.place[w] = SIZE_MAX;
 	for (size_t i = 0; i < PRELUDE * n; i++)
@@ -127,26 +118,16 @@ static struct candidate compare(enum xr_goes goes, size_t ways, const size_t *n,
 struct xr_soft_fit xr_soft_fit(const size_t *n, const double *cost, size_t points, size_t lo, size_t hi)
 {
 	struct xr_soft_fit fit = {.misfit = INFINITY};
-	double best = INFINITY, sigma, others = 0;
-	struct xr_arena arena = {0};
-	double *of_ways = xr_arena_array(&arena, double, hi - lo + 1);
-	for (size_t ways = lo; ways <= hi; ways++) {
-		of_ways[ways - lo] = INFINITY;
+	double best = INFINITY;
+	for (size_t ways = lo; ways <= hi; ways++)
 		for (int goes = 0; goes < XR_N_GOES; goes++) {
 			struct candidate c = compare((enum xr_goes)goes, ways, n, cost, points);
-			of_ways[ways - lo] = fmin(of_ways[ways - lo], c.squares);
 			if (!(c.squares < best))
 				continue;
 			best = c.squares;
 			fit = (struct xr_soft_fit){.goes = (enum xr_goes)goes, .ways = ways, .miss = c.miss};
 		}
-	}
 	fit.misfit = sqrt(best / (double)points);
-	sigma = fmax(noise, sqrt(best / (double)(points > 3 ? points - 2 : 1)));
-	for (size_t ways = lo; ways <= hi && best < INFINITY; ways++)
-		others += ways == fit.ways ? 0 : exp((best - of_ways[ways - lo]) / (2 * sigma * sigma));
-	fit.sure = best < INFINITY ? 1 / (1 + others) : 0;
-	xr_arena_release(&arena);
 	return fit;
 }
 

@@ -22,7 +22,6 @@ struct xr_soft_fit {
 	size_t ways;
 	double miss;   /* what a miss costs */
 	double misfit; /* distance of points from the curve, root of the mean square, as a share of miss */
-	double sure;   /* of the ways: how much better than others they are, a probability */
 };
 struct xr_soft_fit xr_soft_fit(const size_t *n, const double *cost, size_t points, size_t lo, size_t hi);
 
