@@ -1,90 +1,9 @@
-#include "target/model/truth.h"
-
-#include "target/model/core.h"
-#include "target/model/model.h"
+#include "target/model/truths.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- making truths ---- */
-
-static const struct xr_truth unsaid = {.kind = XR_TRUTH_UNSAID};
-
-static struct xr_truth absent(const char *why)
-{
-	return (struct xr_truth){.kind = XR_TRUTH_ABSENT, .why = why};
-}
-
-enum { MOST_CODE = 8 << 20 }; /* bytes of code that are laid out at most */
-
-static struct xr_truth exact(json_t *value)
-{
-	return (struct xr_truth){.kind = XR_TRUTH_VALUE, .value = value};
-}
-
-static struct xr_truth number(double value, double relative, double absolute)
-{
-	return (struct xr_truth){
-		.kind = XR_TRUTH_VALUE, .value = json_real(value), .relative = relative, .absolute = absolute};
-}
-
-static struct xr_truth count(uint64_t value)
-{
-	return exact(json_integer((json_int_t)value));
-}
-
-static struct xr_truth text(const char *value)
-{
-	return exact(json_string(value));
-}
-
-static struct xr_truth hidden_if(bool condition, const char *why, struct xr_truth truth)
-{
-	if (condition && truth.kind == XR_TRUTH_VALUE) {
-		truth.kind = XR_TRUTH_HIDDEN;
-		truth.why = why;
-	}
-	return truth;
-}
-
-/* How far a clock may be off that wanders and steps while one looks. */
-static double clock_error(const struct xr_machine *m)
-{
-	return 0.02 + m->drift + m->step + m->jitter;
-}
-
-/* Cycles are counted in additions: where an addition takes something else than a cycle, all is off by that. */
-static struct xr_truth in_cycles(const struct xr_machine *m, double value)
-{
-	return hidden_if(xr_core_reference(m) != 1, "an addition does not take one cycle, so cycles cannot be counted",
-	                 number(value, 0.02, 0.1));
-}
-
-/* ---- words of an id ---- */
-
-struct words {
-	char copy[128];
-	const char *word[8];
-	int n;
-};
-
-static void split(const char *id, struct words *w)
-{
-	char *rest = NULL;
-	*w = (struct words){0};
-	snprintf(w->copy, sizeof w->copy, "%s", id);
-	for (char *p = strtok_r(w->copy, ".", &rest); p && w->n < 8; p = strtok_r(NULL, ".", &rest))
-		w->word[w->n++] = p;
-	for (int i = w->n; i < 8; i++)
-		w->word[i] = "";
-}
-
-static bool is(const char *a, const char *b)
-{
-	return !strcmp(a, b);
-}
 
 /* ---- core ---- */
 
@@ -195,247 +114,6 @@ static struct xr_truth units_truth(const struct xr_machine *m, const struct word
 	                 count((uint64_t)(n < m->width ? n : m->width)));
 }
 
-/* ---- caches and TLBs ---- */
-
-/* The index of the cache that an id's word means, or -1: l1d, then l2 … along the data path; l1i, l2i are what code goes
- * through first and second, be it for data as well. */
-static bool of_code(const char *name)
-{
-	return is(name, "l1i") || is(name, "l2i");
-}
-
-static int cache_index(const struct xr_machine *m, const char *name)
-{
-	int level = name[0] == 'l' ? atoi(name + 1) : 0, seen = 0;
-	bool code = of_code(name);
-	if (level < 1 || (level == 1 && !code && !is(name, "l1d")))
-		return -1;
-	for (int i = 0; i < m->n_caches; i++)
-		if (m->cache[i].holds & (code ? XR_HOLDS_CODE : XR_HOLDS_DATA) && ++seen == level)
-			return i;
-	return -1;
-}
-
-static int before(const struct xr_machine *m, int index, int holds)
-{
-	for (int i = index - 1; i >= 0; i--)
-		if (m->cache[i].holds & holds)
-			return i;
-	return -1;
-}
-
-static double latency_behind(const struct xr_machine *m, int index, int holds)
-{
-	for (int i = index + 1; i < m->n_caches; i++)
-		if (m->cache[i].holds & holds)
-			return m->cache[i].latency;
-	return m->memory_latency;
-}
-
-/* Can a level be seen: quicker than the one behind, larger than the one before, smaller than memory? And so those
- * before it, else the numbers are off by one. */
-static bool shows(const struct xr_machine *m, int index, int holds)
-{
-	const struct xr_machine_cache *c = &m->cache[index];
-	int nearer = before(m, index, holds);
-	if (latency_behind(m, index, holds) < 1.15 * c->latency + 0.5 || c->capacity * 4 > m->memory_bytes)
-		return false;
-	if (nearer < 0)
-		return true;
-	if (c->inclusion != XR_EXCLUSIVE && c->capacity < m->cache[nearer].capacity * 3 / 2)
-		return false;
-	return shows(m, nearer, holds);
-}
-
-static bool only_level(const struct xr_machine *m)
-{
-	int n = 0;
-	for (int i = 0; i < m->n_caches; i++)
-		n += (m->cache[i].holds & XR_HOLDS_DATA) != 0;
-	return n == 1;
-}
-
-/* Has a cache lines twice as large as the first one? */
-static bool is_pair(const struct xr_machine *m, int index)
-{
-	int first = index;
-	for (int i = index; i >= 0; i = before(m, i, m->cache[index].holds))
-		first = i;
-	return m->cache[index].line_bytes == 2 * m->cache[first].line_bytes;
-}
-
-static struct xr_truth cache_fact(const struct xr_machine *m, int index, const char *what)
-{
-	const struct xr_machine_cache *c = &m->cache[index];
-	uint64_t ways = xr_machine_ways(c), sets = xr_machine_sets(c), way = c->capacity / ways;
-	bool first = before(m, index, c->holds) < 0, blurred = !first && (c->hash || c->inclusion == XR_EXCLUSIVE);
-	const char *why = "sets fill unevenly, or together with those of the nearer level: there is no edge";
-	if (is(what, "capacity"))
-		return hidden_if(blurred, why, number((double)c->capacity, blurred ? 0.25 : 0, 0));
-	if (is(what, "ways"))
-		return hidden_if(blurred || (sets == 1 && c->capacity > 4096) || ways > 64, why, count(ways));
-	if (is(what, "line")) /* lines in pairs act like one, whether a prefetcher joins them or they are one */
-		return (only_level(m) && m->prefetch_adjacent) || is_pair(m, index)
-		               ? unsaid
-		               : hidden_if(blurred, why, count(c->line_bytes));
-	if (is(what, "latency"))
-		return in_cycles(m, c->latency);
-	if (is(what, "policy"))
-		return hidden_if((c->hash && sets > 1) || ways > 64, "its sets cannot be looked at one by one",
-		                 text(xr_policy_names[c->policy]));
-	if (is(what, "write_allocate"))
-		return exact(json_boolean(c->write_allocate));
-	if (is(what, "write_back"))
-		return exact(json_boolean(c->write_back));
-	if (is(what, "unified"))
-		return exact(json_boolean(c->holds == XR_HOLDS_BOTH));
-	if (is(what, "index"))
-		return hidden_if(way <= m->page_bytes || !m->page_bytes || (c->hash && sets > 1),
-		                 "a way is not larger than a page",
-		                 text(c->index == XR_VIRTUAL ? "virtual" : "physical"));
-	if (is(what, "inclusion"))
-		return first ? absent("nothing is nearer to the core") : text(xr_inclusion_names[c->inclusion]);
-	if (is(what, "shared_by"))
-		return count((uint64_t)c->shared_by);
-	return unsaid;
-}
-
-static uint64_t room_behind(const struct xr_machine *m, int index)
-{
-	for (int i = index + 1; i < m->n_caches; i++)
-		if (m->cache[i].holds & XR_HOLDS_CODE)
-			return m->cache[i].capacity;
-	return UINT64_MAX;
-}
-
-/* What code finds in its second cache is not exactly its capacity: pages lie at random places, so that some sets fill
- * early, the more the fewer ways there are. And lines that an exclusive one has are not in the first one, which has some
- * more. */
-static struct xr_truth far_code_fact(const struct xr_machine *m, int index, const char *what)
-{
-	const struct xr_machine_cache *c = &m->cache[index];
-	const uint64_t ways = xr_machine_ways(c);
-	const bool scattered = c->index == XR_PHYSICAL && c->capacity / ways > m->page_bytes && m->page_bytes;
-	if (is(what, "capacity"))
-		return hidden_if(c->inclusion == XR_EXCLUSIVE,
-		                 "lines are in the nearer level instead: there is no edge",
-		                 number((double)c->capacity,
-		                        !scattered ? 0.25
-		                        : ways < 4 ? 0.6
-		                        : ways < 8 ? 0.4
-		                                   : 0.25,
-		                        0));
-	if (is(what, "miss_penalty"))
-		return hidden_if(xr_core_reference(m) != 1, "cycles cannot be counted",
-		                 number(latency_behind(m, index, XR_HOLDS_CODE) - c->latency, 0.15, 1));
-	return is(what, "unified") ? cache_fact(m, index, what) : unsaid;
-}
-
-/* Can jumps fill it, and see that it is full? Not where most of what it holds is in the first one, too. */
-static bool code_reaches(const struct xr_machine *m, int index)
-{
-	const uint64_t capacity = m->cache[index].capacity;
-	const int nearer = before(m, index, XR_HOLDS_CODE);
-	const bool large = nearer < 0 || 2 * capacity >= 5 * m->cache[nearer].capacity;
-	return large && shows(m, index, XR_HOLDS_CODE) && capacity <= MOST_CODE / 4 &&
-	       capacity <= m->memory_bytes / 16 && room_behind(m, index) >= 6 * capacity;
-}
-
-static struct xr_truth cache_truth(const struct xr_machine *m, const struct words *w)
-{
-	if (is(w->word[1], "levels")) {
-		uint64_t levels = 0;
-		bool all = true;
-		for (int i = 0; i < m->n_caches; i++)
-			if (m->cache[i].holds & XR_HOLDS_DATA) {
-				levels++;
-				all &= shows(m, i, XR_HOLDS_DATA);
-			}
-		return hidden_if(!all, "one level cannot be told from the next", count(levels));
-	}
-	int index = cache_index(m, w->word[1]);
-	if (index < 0)
-		return w->n == 3 ? absent("no such cache") : unsaid;
-	const char *unseen =
-		"hits and misses cost the same, more code would be needed than is laid out, or the next level "
-		"overflows before all of it misses this one, or the first has most of what it has";
-	if (is(w->word[1], "l1i") && w->n == 3 && is(w->word[2], "latency") && m->prefetch_code)
-		return hidden_if(true, "code is fetched ahead", unsaid);
-	if (is(w->word[1], "l2i"))
-		return hidden_if(!code_reaches(m, index), unseen,
-		                 w->n == 3 ? far_code_fact(m, index, w->word[2]) : unsaid);
-	if (w->n == 3 && is(w->word[2], "unified") && cache_index(m, "l2i") == index && !code_reaches(m, index))
-		return hidden_if(true, unseen, unsaid);
-	return hidden_if(!shows(m, index, is(w->word[1], "l1i") ? XR_HOLDS_CODE : XR_HOLDS_DATA),
-	                 "hits and misses cost the same, or a nearer level holds as much",
-	                 w->n == 3 ? cache_fact(m, index, w->word[2]) : unsaid);
-}
-
-static struct xr_truth tlb_truth(const struct xr_machine *m, const struct words *w)
-{
-	int level = atoi(w->word[1] + 1), seen = 0, holds = w->word[1][0] == 'i' ? XR_HOLDS_CODE : XR_HOLDS_DATA;
-	const struct xr_machine_tlb *nearer = NULL;
-	if (level < 1 || w->n != 3)
-		return unsaid;
-	for (int i = 0; i < m->n_tlbs && m->page_bytes; i++) {
-		const struct xr_machine_tlb *t = &m->tlb[i];
-		struct xr_truth truth = unsaid;
-		if (!(t->holds & holds))
-			continue;
-		if (++seen < level) {
-			nearer = t;
-			continue;
-		}
-		if (is(w->word[2], "entries"))
-			truth = count(t->entries);
-		else if (is(w->word[2], "ways"))
-			truth = hidden_if(nearer, "seen only through the level before it",
-			                  count(xr_machine_tlb_ways(t)));
-		else if (is(w->word[2], "penalty"))
-			truth = in_cycles(m, t->penalty);
-		else if (is(w->word[2], "page"))
-			truth = count(m->page_bytes);
-		return hidden_if(t->penalty < (nearer ? nearer->penalty : 0) + 2 ||
-		                         (nearer && t->entries < 2 * nearer->entries) ||
-		                         t->entries * 4 * m->page_bytes > m->memory_bytes,
-		                 "missing it costs no more, or memory is too small to miss it", truth);
-	}
-	return absent("no such TLB");
-}
-
-static struct xr_truth memory_truth(const struct xr_machine *m, const struct words *w)
-{
-	uint64_t largest = 0, line = 64;
-	for (int i = 0; i < m->n_caches; i++)
-		if (m->cache[i].holds & XR_HOLDS_DATA) {
-			largest = m->cache[i].capacity > largest ? m->cache[i].capacity : largest;
-			line = m->cache[i].line_bytes;
-		}
-	bool small = largest * 4 > m->memory_bytes;
-	const char *what = w->word[1], *why = "memory is hardly larger than the caches";
-	double latency_ns = m->memory_latency / (m->mhz * 1e-3), one = (double)line * m->parallelism / latency_ns;
-	if (is(what, "latency"))
-		return hidden_if(small, why, in_cycles(m, m->memory_latency));
-	if (is(what, "latency_ns"))
-		return m->drift + m->step + m->ramp >= 0.015 ? unsaid
-		                                             : hidden_if(small, why, number(latency_ns, 0.05, 1));
-	if (is(what, "parallelism"))
-		return hidden_if(small || one > m->bandwidth_gbs * 0.9 || m->parallelism > 32,
-		                 "bandwidth ends before parallelism does", count((uint64_t)m->parallelism));
-	if (is(what, "page_size"))
-		return m->page_bytes ? hidden_if(m->n_tlbs == 0, "nothing shows where pages end", count(m->page_bytes))
-		                     : absent("no pages");
-	if (is(what, "page_resizing"))
-		return hidden_if(m->n_tlbs == 0, "nothing shows where pages end",
-		                 exact(json_boolean(m->resizing && m->huge_bytes)));
-	if (is(what, "bandwidth") && is(w->word[2], "read")) {
-		double one_gbs = fmin(one, m->bandwidth_gbs), all = fmin(m->bandwidth_gbs, one_gbs * m->cores);
-		return hidden_if(small, why,
-		                 number((is(w->word[3], "all") ? all : one_gbs) * 1e9, 0.1 + clock_error(m), 0));
-	}
-	return unsaid;
-}
-
 /* ---- the rest ---- */
 
 static struct xr_truth siblings(const struct xr_machine *m)
@@ -479,7 +157,7 @@ static struct xr_truth contexts(const struct xr_machine *m, const char *class)
 	if (is(class, "fp") && !xr_machine_op(m, XR_ADD, XR_F64))
 		return unsaid;
 	if (is(class, "mem")) { /* siblings share the first cache: walks of all of them must fit */
-		int first = cache_index(m, "l1d");
+		int first = xr_truth_cache_index(m, "l1d");
 		if ((mem >= 0 && m->shared_units >> mem & 1) || first < 0 ||
 		    m->cache[first].capacity < 8192u * (unsigned)m->smt)
 			return unsaid;
@@ -569,11 +247,21 @@ static const struct {
 	const char *first;
 	struct xr_truth (*truth)(const struct xr_machine *m, const struct words *w);
 } rooms[] = {
-	{"timer", clock_truth},     {"cpu", clock_truth},           {"op", op_truth},
-	{"isa", isa_truth},         {"registers", registers_truth}, {"units", units_truth},
-	{"threads", threads_truth}, {"cache", cache_truth},         {"tlb", tlb_truth},
-	{"memory", memory_truth},   {"prefetch", prefetch_truth},   {"sharing", system_truth},
-	{"topology", system_truth}, {"os", system_truth},           {"branch", system_truth},
+	{"timer", clock_truth},
+	{"cpu", clock_truth},
+	{"op", op_truth},
+	{"isa", isa_truth},
+	{"registers", registers_truth},
+	{"units", units_truth},
+	{"threads", threads_truth},
+	{"cache", xr_truth_of_cache},
+	{"tlb", xr_truth_of_tlb},
+	{"memory", xr_truth_of_memory},
+	{"prefetch", prefetch_truth},
+	{"sharing", system_truth},
+	{"topology", system_truth},
+	{"os", system_truth},
+	{"branch", system_truth},
 };
 
 struct xr_truth xr_model_truth_of(const struct xr_machine *machine, const char *fact_id)
@@ -641,7 +329,7 @@ bool xr_truth_agrees(const struct xr_machine *machine, const char *fact_id, cons
 	}
 	split(fact_id, &w);
 	if (json_is_string(truth->value) && json_is_string(found) && is(w.word[2], "policy")) {
-		int index = cache_index(machine, w.word[1]);
+		int index = xr_truth_cache_index(machine, w.word[1]);
 		return index >= 0 && same_policy(xr_machine_ways(&machine->cache[index]),
 		                                 json_string_value(truth->value), json_string_value(found));
 	}

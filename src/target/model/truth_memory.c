@@ -1,0 +1,247 @@
+/* What a simulated machine's caches, TLBs and memory are, and what of that software can see. */
+#include "target/model/truths.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MOST_CODE = 8 << 20 }; /* bytes of code that are laid out at most */
+
+/* The index of the cache that an id's word means, or -1: l1d, then l2 … along the data path; l1i, l2i are what code goes
+ * through first and second, be it for data as well. */
+static bool of_code(const char *name)
+{
+	return is(name, "l1i") || is(name, "l2i");
+}
+
+int xr_truth_cache_index(const struct xr_machine *m, const char *name)
+{
+	int level = name[0] == 'l' ? atoi(name + 1) : 0, seen = 0;
+	bool code = of_code(name);
+	if (level < 1 || (level == 1 && !code && !is(name, "l1d")))
+		return -1;
+	for (int i = 0; i < m->n_caches; i++)
+		if (m->cache[i].holds & (code ? XR_HOLDS_CODE : XR_HOLDS_DATA) && ++seen == level)
+			return i;
+	return -1;
+}
+
+static int before(const struct xr_machine *m, int index, int holds)
+{
+	for (int i = index - 1; i >= 0; i--)
+		if (m->cache[i].holds & holds)
+			return i;
+	return -1;
+}
+
+static double latency_behind(const struct xr_machine *m, int index, int holds)
+{
+	for (int i = index + 1; i < m->n_caches; i++)
+		if (m->cache[i].holds & holds)
+			return m->cache[i].latency;
+	return m->memory_latency;
+}
+
+/* Can a level be seen: quicker than the one behind, larger than the one before, smaller than memory? And so those
+ * before it, else the numbers are off by one. */
+static bool shows(const struct xr_machine *m, int index, int holds)
+{
+	const struct xr_machine_cache *c = &m->cache[index];
+	int nearer = before(m, index, holds);
+	if (latency_behind(m, index, holds) < 1.15 * c->latency + 0.5 || c->capacity * 4 > m->memory_bytes)
+		return false;
+	if (nearer < 0)
+		return true;
+	if (c->inclusion != XR_EXCLUSIVE && c->capacity < m->cache[nearer].capacity * 3 / 2)
+		return false;
+	return shows(m, nearer, holds);
+}
+
+static bool only_level(const struct xr_machine *m)
+{
+	int n = 0;
+	for (int i = 0; i < m->n_caches; i++)
+		n += (m->cache[i].holds & XR_HOLDS_DATA) != 0;
+	return n == 1;
+}
+
+/* Has a cache lines twice as large as the first one? */
+static bool is_pair(const struct xr_machine *m, int index)
+{
+	int first = index;
+	for (int i = index; i >= 0; i = before(m, i, m->cache[index].holds))
+		first = i;
+	return m->cache[index].line_bytes == 2 * m->cache[first].line_bytes;
+}
+
+static struct xr_truth cache_fact(const struct xr_machine *m, int index, const char *what)
+{
+	const struct xr_machine_cache *c = &m->cache[index];
+	uint64_t ways = xr_machine_ways(c), sets = xr_machine_sets(c), way = c->capacity / ways;
+	bool first = before(m, index, c->holds) < 0, blurred = !first && (c->hash || c->inclusion == XR_EXCLUSIVE);
+	const char *why = "sets fill unevenly, or together with those of the nearer level: there is no edge";
+	if (is(what, "capacity"))
+		return hidden_if(blurred, why, number((double)c->capacity, blurred ? 0.25 : 0, 0));
+	if (is(what, "ways"))
+		return hidden_if(blurred || (sets == 1 && c->capacity > 4096) || ways > 64, why, count(ways));
+	if (is(what, "line")) /* lines in pairs act like one, whether a prefetcher joins them or they are one */
+		return (only_level(m) && m->prefetch_adjacent) || is_pair(m, index)
+		               ? unsaid
+		               : hidden_if(blurred, why, count(c->line_bytes));
+	if (is(what, "latency"))
+		return in_cycles(m, c->latency);
+	if (is(what, "policy"))
+		return hidden_if((c->hash && sets > 1) || ways > 64, "its sets cannot be looked at one by one",
+		                 text(xr_policy_names[c->policy]));
+	if (is(what, "write_allocate"))
+		return exact(json_boolean(c->write_allocate));
+	if (is(what, "write_back"))
+		return exact(json_boolean(c->write_back));
+	if (is(what, "unified"))
+		return exact(json_boolean(c->holds == XR_HOLDS_BOTH));
+	if (is(what, "index"))
+		return hidden_if(way <= m->page_bytes || !m->page_bytes || (c->hash && sets > 1),
+		                 "a way is not larger than a page",
+		                 text(c->index == XR_VIRTUAL ? "virtual" : "physical"));
+	if (is(what, "inclusion"))
+		return first ? absent("nothing is nearer to the core") : text(xr_inclusion_names[c->inclusion]);
+	if (is(what, "shared_by"))
+		return count((uint64_t)c->shared_by);
+	return unsaid;
+}
+
+static uint64_t room_behind(const struct xr_machine *m, int index)
+{
+	for (int i = index + 1; i < m->n_caches; i++)
+		if (m->cache[i].holds & XR_HOLDS_CODE)
+			return m->cache[i].capacity;
+	return UINT64_MAX;
+}
+
+/* What code finds in its second cache is not exactly its capacity: pages lie at random places, so that some sets fill
+ * early, the more the fewer ways there are. And lines that an exclusive one has are not in the first one, which has some
+ * more. */
+static struct xr_truth far_code_fact(const struct xr_machine *m, int index, const char *what)
+{
+	const struct xr_machine_cache *c = &m->cache[index];
+	const uint64_t ways = xr_machine_ways(c);
+	const bool scattered = c->index == XR_PHYSICAL && c->capacity / ways > m->page_bytes && m->page_bytes;
+	if (is(what, "capacity"))
+		return hidden_if(c->inclusion == XR_EXCLUSIVE,
+		                 "lines are in the nearer level instead: there is no edge",
+		                 number((double)c->capacity,
+		                        !scattered ? 0.25
+		                        : ways < 4 ? 0.6
+		                        : ways < 8 ? 0.4
+		                                   : 0.25,
+		                        0));
+	if (is(what, "miss_penalty"))
+		return hidden_if(xr_core_reference(m) != 1, "cycles cannot be counted",
+		                 number(latency_behind(m, index, XR_HOLDS_CODE) - c->latency, 0.15, 1));
+	return is(what, "unified") ? cache_fact(m, index, what) : unsaid;
+}
+
+/* Can jumps fill it, and see that it is full? Not where most of what it holds is in the first one, too. */
+static bool code_reaches(const struct xr_machine *m, int index)
+{
+	const uint64_t capacity = m->cache[index].capacity;
+	const int nearer = before(m, index, XR_HOLDS_CODE);
+	const bool large = nearer < 0 || 2 * capacity >= 5 * m->cache[nearer].capacity;
+	return large && shows(m, index, XR_HOLDS_CODE) && capacity <= MOST_CODE / 4 &&
+	       capacity <= m->memory_bytes / 16 && room_behind(m, index) >= 6 * capacity;
+}
+
+struct xr_truth xr_truth_of_cache(const struct xr_machine *m, const struct words *w)
+{
+	if (is(w->word[1], "levels")) {
+		uint64_t levels = 0;
+		bool all = true;
+		for (int i = 0; i < m->n_caches; i++)
+			if (m->cache[i].holds & XR_HOLDS_DATA) {
+				levels++;
+				all &= shows(m, i, XR_HOLDS_DATA);
+			}
+		return hidden_if(!all, "one level cannot be told from the next", count(levels));
+	}
+	int index = xr_truth_cache_index(m, w->word[1]);
+	if (index < 0)
+		return w->n == 3 ? absent("no such cache") : unsaid;
+	const char *unseen =
+		"hits and misses cost the same, more code would be needed than is laid out, or the next level "
+		"overflows before all of it misses this one, or the first has most of what it has";
+	if (is(w->word[1], "l1i") && w->n == 3 && is(w->word[2], "latency") && m->prefetch_code)
+		return hidden_if(true, "code is fetched ahead", unsaid);
+	if (is(w->word[1], "l2i"))
+		return hidden_if(!code_reaches(m, index), unseen,
+		                 w->n == 3 ? far_code_fact(m, index, w->word[2]) : unsaid);
+	if (w->n == 3 && is(w->word[2], "unified") && xr_truth_cache_index(m, "l2i") == index &&
+	    !code_reaches(m, index))
+		return hidden_if(true, unseen, unsaid);
+	return hidden_if(!shows(m, index, is(w->word[1], "l1i") ? XR_HOLDS_CODE : XR_HOLDS_DATA),
+	                 "hits and misses cost the same, or a nearer level holds as much",
+	                 w->n == 3 ? cache_fact(m, index, w->word[2]) : unsaid);
+}
+
+struct xr_truth xr_truth_of_tlb(const struct xr_machine *m, const struct words *w)
+{
+	int level = atoi(w->word[1] + 1), seen = 0, holds = w->word[1][0] == 'i' ? XR_HOLDS_CODE : XR_HOLDS_DATA;
+	const struct xr_machine_tlb *nearer = NULL;
+	if (level < 1 || w->n != 3)
+		return unsaid;
+	for (int i = 0; i < m->n_tlbs && m->page_bytes; i++) {
+		const struct xr_machine_tlb *t = &m->tlb[i];
+		struct xr_truth truth = unsaid;
+		if (!(t->holds & holds))
+			continue;
+		if (++seen < level) {
+			nearer = t;
+			continue;
+		}
+		if (is(w->word[2], "entries"))
+			truth = count(t->entries);
+		else if (is(w->word[2], "ways"))
+			truth = hidden_if(nearer, "seen only through the level before it",
+			                  count(xr_machine_tlb_ways(t)));
+		else if (is(w->word[2], "penalty"))
+			truth = in_cycles(m, t->penalty);
+		else if (is(w->word[2], "page"))
+			truth = count(m->page_bytes);
+		return hidden_if(t->penalty < (nearer ? nearer->penalty : 0) + 2 ||
+		                         (nearer && t->entries < 2 * nearer->entries) ||
+		                         t->entries * 4 * m->page_bytes > m->memory_bytes,
+		                 "missing it costs no more, or memory is too small to miss it", truth);
+	}
+	return absent("no such TLB");
+}
+
+struct xr_truth xr_truth_of_memory(const struct xr_machine *m, const struct words *w)
+{
+	uint64_t largest = 0, line = 64;
+	for (int i = 0; i < m->n_caches; i++)
+		if (m->cache[i].holds & XR_HOLDS_DATA) {
+			largest = m->cache[i].capacity > largest ? m->cache[i].capacity : largest;
+			line = m->cache[i].line_bytes;
+		}
+	bool small = largest * 4 > m->memory_bytes;
+	const char *what = w->word[1], *why = "memory is hardly larger than the caches";
+	double latency_ns = m->memory_latency / (m->mhz * 1e-3), one = (double)line * m->parallelism / latency_ns;
+	if (is(what, "latency"))
+		return hidden_if(small, why, in_cycles(m, m->memory_latency));
+	if (is(what, "latency_ns"))
+		return m->drift + m->step + m->ramp >= 0.015 ? unsaid
+		                                             : hidden_if(small, why, number(latency_ns, 0.05, 1));
+	if (is(what, "parallelism"))
+		return hidden_if(small || one > m->bandwidth_gbs * 0.9 || m->parallelism > 32,
+		                 "bandwidth ends before parallelism does", count((uint64_t)m->parallelism));
+	if (is(what, "page_size"))
+		return m->page_bytes ? hidden_if(m->n_tlbs == 0, "nothing shows where pages end", count(m->page_bytes))
+		                     : absent("no pages");
+	if (is(what, "page_resizing"))
+		return hidden_if(m->n_tlbs == 0, "nothing shows where pages end",
+		                 exact(json_boolean(m->resizing && m->huge_bytes)));
+	if (is(what, "bandwidth") && is(w->word[2], "read")) {
+		double one_gbs = fmin(one, m->bandwidth_gbs), all = fmin(m->bandwidth_gbs, one_gbs * m->cores);
+		return hidden_if(small, why,
+		                 number((is(w->word[3], "all") ? all : one_gbs) * 1e9, 0.1 + clock_error(m), 0));
+	}
+	return unsaid;
+}
