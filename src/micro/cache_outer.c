@@ -438,8 +438,8 @@ static void put_geometry(struct outer *o, size_t level, const struct xr_geometry
 		if (g->agree * 2 <= g->n_said && g->n_said > 1)
 			xr_fact_doubt(fact[i], "only %zu of %zu classes of pages say so", g->agree, g->n_said);
 	}
-	/* … and pages to be of far fewer classes than they are; or there were more members than there are ways, where replacement
-	 * is by chance. */
+	/* … and pages to be of far fewer classes than they are; or there were more members than there are ways, where
+	 * replacement is by chance. */
 	if (kept > contradicts * xr_description_number(d, level_id(o, level, "capacity"), kept))
 		for (size_t i = 0; i < 2; i++)
 			xr_fact_doubt(fact[i], "walks over all lines find %.0f KiB in it", kept / 1024);
