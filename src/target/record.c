@@ -2,12 +2,12 @@
 
 #include "target/backend.h"
 #include "target/open.h"
+#include "target/recording.h"
 #include "util/files.h"
 #include "util/memory.h"
 
 #include <errno.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,48 +74,6 @@ struct xr_recorder *xr_recorder_new(const char *dir, const struct xr_target_info
 	return r;
 }
 
-/* JSON has no infinities; a reading of a batch that was cut short may. */
-static double finite_or_zero(double x)
-{
-	return isfinite(x) ? x : 0;
-}
-
-static json_t *events_to_json(const struct xr_events *e)
-{
-	json_t *cache = json_array(), *tlb = json_array();
-	for (int i = 0; i < XR_EVENT_LEVELS; i++) {
-		json_array_append_new(cache, json_real(finite_or_zero(e->cache_miss[i])));
-		json_array_append_new(tlb, json_real(finite_or_zero(e->tlb_miss[i])));
-	}
-	return json_pack("{s:f, s:f, s:o, s:o}", "cycles", finite_or_zero(e->cycles), "insns", finite_or_zero(e->insns),
-	                 "cache_miss", cache, "tlb_miss", tlb);
-}
-
-static json_t *reading_to_json(const struct xr_reading *r)
-{
-	if (r->status != XR_READ_OK)
-		return json_pack("{s:i, s:s}", "status", (int)r->status, "reason", r->reason ? r->reason : "");
-	json_t *samples = json_array();
-	for (int i = 0; i < r->samples && r->sample; i++)
-		json_array_append_new(samples, json_real(finite_or_zero(r->sample[i])));
-	json_t *json = json_pack(
-		"{s:i, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:b, s:b, s:f, s:f, s:f, s:f, s:f, s:o}", "status", 0,
-		"ns", finite_or_zero(r->ns), "cycles", finite_or_zero(r->cycles), "median_ns",
-		finite_or_zero(r->median_ns), "median_cycles", finite_or_zero(r->median_cycles), "spread",
-		finite_or_zero(r->spread), "nonlinear", finite_or_zero(r->nonlinear), "cycle_ns",
-		finite_or_zero(r->cycle_ns), "dropped", r->dropped, "bimodal", r->bimodal, "looked", r->look.looked,
-		"insns", finite_or_zero(r->look.insns), "stack_refs", finite_or_zero(r->look.stack_refs), "calls",
-		finite_or_zero(r->look.calls), "code_bytes", finite_or_zero(r->code_bytes), "granule_ns",
-		finite_or_zero(r->granule_ns), "sample", samples);
-	if (r->disturbed)
-		json_object_set_new(json, "disturbed", json_true());
-	if (r->n_disturbed)
-		json_object_set_new(json, "n_disturbed", json_integer(r->n_disturbed));
-	if (r->events.counted)
-		json_object_set_new(json, "events", events_to_json(&r->events));
-	return json;
-}
-
 int xr_recorder_put(struct xr_recorder *recorder, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
                     const struct xr_reading *readings, struct xr_error *err)
 {
@@ -123,8 +81,8 @@ int xr_recorder_put(struct xr_recorder *recorder, const struct xr_effort *effort
 	int status = 0;
 	(void)effort;
 	for (size_t i = 0; i < n && !status; i++) {
-		json_t *line = json_pack("{s:s, s:o}", "spec", xr_spec_text(&arena, &specs[i]), "reading",
-		                         reading_to_json(&readings[i]));
+		json_t *line = json_pack("{s:s, s:o}", "spec", xr_recording_key(&arena, &specs[i]), "reading",
+		                         xr_recording_from_reading(&readings[i]));
 		status = put_line(recorder, line, err);
 	}
 	xr_arena_release(&arena);

@@ -2,6 +2,7 @@
 #include "target/backend.h"
 #include "target/open.h"
 #include "target/record.h"
+#include "target/recording.h"
 #include "util/files.h"
 #include "util/memory.h"
 
@@ -23,54 +24,6 @@ static double real(const json_t *object, const char *key)
 	return json_number_value(json_object_get(object, key));
 }
 
-static void events_from_json(const json_t *json, struct xr_events *out)
-{
-	out->counted = json != NULL;
-	out->cycles = real(json, "cycles");
-	out->insns = real(json, "insns");
-	for (size_t i = 0; i < XR_EVENT_LEVELS; i++) {
-		out->cache_miss[i] = json_number_value(json_array_get(json_object_get(json, "cache_miss"), i));
-		out->tlb_miss[i] = json_number_value(json_array_get(json_object_get(json, "tlb_miss"), i));
-	}
-}
-
-static void reading_from_json(struct xr_target *target, const json_t *json, struct xr_reading *out)
-{
-	*out = (struct xr_reading){0};
-	json_int_t status = json_integer_value(json_object_get(json, "status"));
-	if (status) {
-		const char *reason = json_string_value(json_object_get(json, "reason"));
-		out->status = status == XR_READ_UNSUPPORTED ? XR_READ_UNSUPPORTED : XR_READ_FAILED;
-		out->reason = xr_arena_strdup(&target->arena, reason ? reason : "");
-		return;
-	}
-	out->ns = real(json, "ns");
-	out->cycles = real(json, "cycles");
-	out->median_ns = real(json, "median_ns");
-	out->median_cycles = real(json, "median_cycles");
-	out->spread = real(json, "spread");
-	out->nonlinear = real(json, "nonlinear");
-	out->cycle_ns = real(json, "cycle_ns");
-	out->dropped = (int)json_integer_value(json_object_get(json, "dropped"));
-	out->n_disturbed = (int)json_integer_value(json_object_get(json, "n_disturbed"));
-	out->bimodal = json_is_true(json_object_get(json, "bimodal"));
-	out->disturbed = json_is_true(json_object_get(json, "disturbed"));
-	out->look.looked = json_is_true(json_object_get(json, "looked"));
-	out->look.insns = real(json, "insns");
-	out->look.stack_refs = real(json, "stack_refs");
-	out->look.calls = real(json, "calls");
-	out->code_bytes = real(json, "code_bytes");
-	out->granule_ns = real(json, "granule_ns");
-	events_from_json(json_object_get(json, "events"), &out->events);
-	const json_t *sample = json_object_get(json, "sample");
-	size_t n = json_array_size(sample);
-	double *values = xr_arena_array(&target->samples, double, n ? n : 1);
-	for (size_t i = 0; i < n; i++)
-		values[i] = json_number_value(json_array_get(sample, i));
-	out->sample = values;
-	out->samples = (int)n;
-}
-
 static int replay_time(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
                        struct xr_reading *out, struct xr_error *err)
 {
@@ -79,7 +32,7 @@ static int replay_time(struct xr_target *target, const struct xr_effort *effort,
 	(void)effort;
 	(void)err;
 	for (size_t i = 0; i < n; i++) {
-		const char *text = xr_spec_text(&arena, &specs[i]);
+		const char *text = xr_recording_key(&arena, &specs[i]);
 		const json_t *answers = json_object_get(r->answers, text);
 		size_t count = json_array_size(answers);
 		if (!count) {
@@ -88,10 +41,18 @@ static int replay_time(struct xr_target *target, const struct xr_effort *effort,
 			continue;
 		}
 		size_t next = (size_t)json_integer_value(json_object_get(r->next, text));
-		reading_from_json(target, json_array_get(answers, next % count), &out[i]);
+		out[i] = xr_recording_to_reading(target, json_array_get(answers, next % count));
 		json_object_set_new(r->next, text, json_integer((json_int_t)((next + 1) % count)));
 	}
 	xr_arena_release(&arena);
+	return 0;
+}
+
+/* The recording went on elsewhere, if it did; what it then read is what comes next. */
+static int replay_move(struct xr_target *target, int cpu, struct xr_error *err)
+{
+	(void)err;
+	target->info.cpu_used = cpu;
 	return 0;
 }
 
@@ -104,7 +65,7 @@ static void replay_free(struct xr_target *target)
 	free(r);
 }
 
-static const struct xr_backend replay_backend = {.time = replay_time, .free = replay_free};
+static const struct xr_backend replay_backend = {.time = replay_time, .move = replay_move, .free = replay_free};
 
 static const char *word(struct xr_arena *arena, const json_t *info, const char *key)
 {

@@ -1,6 +1,7 @@
 /* From raw samples to readings, and from readings to recordings and back. */
 #include "target/backend.h"
 #include "target/open.h"
+#include "target/recording.h"
 #include "util/files.h"
 
 #include <math.h>
@@ -137,6 +138,60 @@ static void write_text(const char *path, const char *text)
 	assert_int_equal(xr_file_write(path, text, strlen(text)), 0);
 }
 
+/* An engine that asks less when it has waited long enough, or when the compiler refused, must do so in the replay. */
+static void a_recording_keeps_what_engines_look_at(void **state)
+{
+	struct made_up m = {0};
+	double sample[] = {4, 5, 9};
+	struct xr_reading was = {.ns = 2,
+	                         .cycles = 4,
+	                         .waited_ns = 3e8,
+	                         .samples = 3,
+	                         .n_disturbed = 1,
+	                         .sample = sample,
+	                         .disturbed = true,
+	                         .look = {.looked = true, .stack_refs = 2},
+	                         .code_bytes = 64};
+	was.events.counted = true;
+	was.events.cache_miss[1] = 0.25;
+	struct xr_reading refused = {.status = XR_READ_FAILED, .refused = true, .reason = "no such type"};
+	(void)state;
+	xr_target_init(&m.target, &backend);
+	json_t *json = xr_recording_from_reading(&was);
+	struct xr_reading is = xr_recording_to_reading(&m.target, json);
+	assert_true(is.status == was.status && is.ns == was.ns && is.cycles == was.cycles &&
+	            is.waited_ns == was.waited_ns);
+	assert_true(is.disturbed && !is.bimodal && !is.refused && is.look.looked && is.look.stack_refs == 2);
+	assert_true(is.n_disturbed == 1 && is.dropped == 0 && is.code_bytes == 64 && is.samples == 3);
+	assert_memory_equal(is.sample, sample, sizeof sample);
+	assert_true(is.events.counted && is.events.cache_miss[1] == 0.25 && is.events.tlb_miss[1] == 0);
+	json_decref(json);
+	json = xr_recording_from_reading(&refused);
+	is = xr_recording_to_reading(&m.target, json);
+	assert_true(is.status == XR_READ_FAILED && is.refused);
+	assert_string_equal(is.reason, "no such type");
+	json_decref(json);
+	xr_target_free(&m.target);
+}
+
+static void long_specifications_have_short_names_of_their_own(void **state)
+{
+	enum { MANY = 400 };
+	struct xr_span place[MANY];
+	struct xr_arena arena = {0};
+	(void)state;
+	for (size_t i = 0; i < MANY; i++)
+		place[i] = (struct xr_span){.base = 100 * i * i, .stride = 64, .count = 1};
+	struct xr_spec spec = xr_spec_cycle((struct xr_buffer){.bytes = 1 << 26}, place, MANY, 1);
+	const char *one = xr_recording_key(&arena, &spec), *same = xr_recording_key(&arena, &spec);
+	place[MANY - 1].base += 64;
+	const char *other = xr_recording_key(&arena, &spec);
+	assert_true(strlen(one) < 300);
+	assert_string_equal(one, same);
+	assert_string_not_equal(one, other);
+	xr_arena_release(&arena);
+}
+
 static void a_broken_recording_names_file_and_line(void **state)
 {
 	char dir[4000], ini[4096], lines[4096];
@@ -167,6 +222,8 @@ int main(void)
 		cmocka_unit_test(the_reference_cancels_a_drifting_clock),
 		cmocka_unit_test(disturbed_samples_do_not_decide),
 		cmocka_unit_test(a_recording_answers_as_the_machine_did),
+		cmocka_unit_test(a_recording_keeps_what_engines_look_at),
+		cmocka_unit_test(long_specifications_have_short_names_of_their_own),
 		cmocka_unit_test(a_broken_recording_names_file_and_line),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
