@@ -1,0 +1,180 @@
+/* The cost of translation over neighbouring pages, see tlb.h. */
+#include "method/tlb.h"
+
+#include "stat/stat.h"
+
+#include <math.h>
+
+enum {
+	CURVE_SHORT = 64,   /* pages: many first levels are smaller */
+	CURVE_FIRST = 1024, /* all but few are */
+	CURVE_PAGES = 8192,
+	MANY_ORDERS_UP_TO = 512, /* pages */
+	LINE_MOST = 128,
+};
+
+/* Where there are so many pages that no line stays in the first cache, a line of the next one may be larger: packed lines
+ * have to be as far apart as no line is large, or the next cache holds more of them than of single ones. */
+static int time_curve(struct xr_tlb *t, const size_t *pages, size_t n, int orders, struct xr_curve *curve)
+{
+	const uint64_t cell = n > 0 && pages[0] > MANY_ORDERS_UP_TO ? LINE_MOST : 0;
+	struct xr_translate translate = {.run = t->run,
+	                                 .buffer = t->pages.compact.buffer,
+	                                 .page = t->pages.page,
+	                                 .line = cell > 2 * t->pages.line ? cell : 2 * t->pages.line,
+	                                 .orders = orders,
+	                                 .effort = {.samples = 5, .samples_max = 5}};
+
+	return xr_curve_add(&translate, pages, n, curve);
+}
+
+/* Goes on with the curve up to so many pages; few orders where pages are many. */
+static int extend_curve(struct xr_tlb *t, size_t most)
+{
+	size_t pages[XR_CURVE_MAX], n, few = 0;
+	double from = t->curve.n ? floor(t->curve.x[t->curve.n - 1] * M_SQRT2) : 3;
+
+	n = xr_curve_points(from, (double)(most < t->pages.pages ? most : t->pages.pages), M_SQRT2, pages);
+	while (few < n && pages[few] <= MANY_ORDERS_UP_TO)
+		few++;
+	if ((few > 0 && time_curve(t, pages, few, 3, &t->curve) != 0) ||
+	    (n > few && time_curve(t, pages + few, n - few, 1, &t->curve) != 0))
+		return -1;
+	return 0;
+}
+
+/* The next step of the curve behind point i: rises by more than noise and does not come back. *height: the middle of
+ * what follows, up to 2.5 times as many pages; returns the first point above, 0: there is no such step. */
+static size_t next_step(const struct xr_tlb *t, const double *y, size_t i, double *height)
+{
+	const struct xr_curve *c = &t->curve;
+	double least = fmax(0.12 * t->hit, 0.3 * fabs(y[i]));
+	size_t up = i + 1, end;
+
+	while (up < c->n && y[up] <= y[i] + least)
+		up++;
+	for (end = up; end < c->n && c->x[end] <= 2.5 * c->x[up]; end++)
+		;
+	if (end < up + 2)
+		return 0;
+	*height = xr_median(y + up + 1, end - up - 1);
+	return up;
+}
+
+static struct xr_tlb_step first_step(const struct xr_tlb *t)
+{
+	double y[XR_CURVE_MAX], height;
+	size_t up;
+
+	xr_monotone_l1(t->curve.y, t->curve.n, y);
+	up = next_step(t, y, 0, &height);
+	if (up == 0)
+		return (struct xr_tlb_step){0};
+	return (struct xr_tlb_step){height, (size_t)t->curve.x[up - 1], (size_t)t->curve.x[up]};
+}
+
+/* The curve as far as it takes to see its first step, and what follows. */
+int xr_tlb_find_step(struct xr_tlb *t, struct xr_tlb_step *step)
+{
+	*step = (struct xr_tlb_step){0};
+	for (size_t most = CURVE_SHORT; most <= CURVE_PAGES; most *= most < CURVE_FIRST ? 4 : 8) {
+		if (extend_curve(t, most) != 0)
+			return -1;
+		*step = first_step(t);
+		if (step->height > 0 && step->above * 5 <= most * 2)
+			break;
+	}
+	return 0;
+}
+
+/* ---- the second level ------------------------------------------------------------------------------------------ */
+
+/* Roughly where the second step of the curve is and how high it goes; 0: there is none. */
+static double second_step(const struct xr_tlb *t, double *height)
+{
+	const struct xr_curve *c = &t->curve;
+	double y[XR_CURVE_MAX];
+	size_t one = 0;
+
+	xr_monotone_l1(c->y, c->n, y);
+	while (one + 1 < c->n && c->x[one] < 1.5 * (double)t->first.entries)
+		one++;
+	return next_step(t, y, one, height) ? xr_curve_passes(c, c->x[one], (t->first.penalty + *height) / 2) : 0;
+}
+
+int xr_tlb_find_middle(struct xr_tlb *t)
+{
+	size_t pages[XR_CURVE_MAX], n;
+	double second, middle, before, after;
+	struct xr_curve fine = {0};
+
+	if (t->curve.x[t->curve.n - 1] < CURVE_PAGES / 2 && extend_curve(t, CURVE_PAGES) != 0)
+		return -1;
+	middle = second_step(t, &second);
+	if (middle == 0)
+		return 0;
+	n = xr_curve_points(middle / 2.5, fmin(middle * 3, (double)t->pages.pages), 1.06, pages);
+	if (time_curve(t, pages, n, 3, &fine) != 0)
+		return -1;
+	for (int i = 0; i < 3 && middle > 0; i++) {
+		second = xr_curve_level(&fine, fine.y, middle * 1.35, middle * 2.5, second);
+		middle = xr_curve_passes(&fine, 0, (t->first.penalty + second) / 2);
+	}
+	before = xr_curve_level(&fine, fine.packed, 0, middle * 0.65, 0);
+	after = xr_curve_level(&fine, fine.packed, middle * 1.35, middle * 2.5, 0);
+	if (middle == 0 || second < t->first.penalty * 1.2 + 0.12 * t->hit ||
+	    fabs(after - before) > 0.3 * (second - t->first.penalty))
+		return 0;
+	t->second.middle = middle;
+	t->second.entries = (size_t)lround(middle);
+	t->second.penalty = second;
+	return 0;
+}
+
+int xr_tlb_ask_neighbours(struct xr_tlb *t, bool *agree)
+{
+	const size_t e = t->second.entries, n[3] = {e * 3 / 4, e * 4 / 3, e * 2};
+	struct xr_curve c = {0};
+	double miss;
+
+	*agree = true;
+	if (n[0] < 2 || n[2] > t->pages.pages)
+		return 0;
+	for (int i = 0; i < 2 && (i == 0 || !*agree); i++) { /* somebody may have been there */
+		c.n = 0;
+		if (time_curve(t, n, 3, 2, &c) != 0)
+			return -1;
+		miss = c.y[2] - t->first.penalty;
+		*agree = fabs(c.packed[1] - c.packed[0]) + fabs(c.packed[2] - c.packed[1]) >= 0.2 * miss ||
+		         (c.y[0] - t->first.penalty < 0.35 * miss && c.y[1] - t->first.penalty > 0.4 * miss);
+	}
+	return 0;
+}
+
+/* ---- the third --------------------------------------------------------------------------------------------------- */
+
+/* A third level: pages beyond the second begin to cost more, once, and the packed lines do not. These may be in more pages
+ * than the first level holds, and pay for that. */
+int xr_tlb_find_third(struct xr_tlb *t)
+{
+	size_t pages[XR_CURVE_MAX], n;
+	struct xr_curve_step step;
+	struct xr_curve c = {0}, fine = {0};
+
+	if (t->second.entries == 0)
+		return 0;
+	n = xr_curve_points(1.5 * (double)t->second.entries, fmin((double)t->pages.pages, CURVE_PAGES), M_SQRT2, pages);
+	if (n > 3 && time_curve(t, pages, n, 1, &c) != 0)
+		return -1;
+	if (!xr_curve_leaves(&c, t->second.penalty, &step))
+		return 0;
+	n = xr_curve_points(step.middle / 1.5, step.middle * 1.5, 1.06, pages);
+	if (time_curve(t, pages, n, 3, &fine) != 0)
+		return -1;
+	/* Neighbouring pages fill all sets alike: pages begin to miss when all are full, and all do with one more in each. */
+	step.middle = xr_curve_passes(&fine, 0, (3 * t->second.penalty + step.height) / 4);
+	if (step.middle * 2 * (double)t->pages.line > (double)(t->first.entries * t->pages.page))
+		step.height += t->first.penalty;
+	t->third = step;
+	return 0;
+}

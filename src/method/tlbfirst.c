@@ -1,0 +1,118 @@
+/* The first TLB, the page and what an entry covers, see tlb.h. */
+#include "method/soft.h"
+#include "method/tlb.h"
+
+#include <math.h>
+
+enum {
+	ENTRIES_MAX = 4096,
+	DELTA_MIN = 512, /* bytes */
+	DELTAS = 8,
+	TRIES = 3,
+	TOGETHER_MAX = 16, /* pages of an entry */
+};
+
+const double xr_kept_apart = 0.5;
+
+/* Around the step. */
+static int try_first(struct xr_tlb *t, size_t below, size_t above)
+{
+	struct xr_page_family f = {.in = &t->pages, .stride = 1};
+	struct xr_tlb_sets *level = &t->first.sets;
+	const size_t guess[] = {below + 1, above, 0};
+	size_t n;
+
+	if (xr_pages_length(&f, ENTRIES_MAX, guess, &n) != 0)
+		return -1;
+	if (n == SIZE_MAX)
+		return 0;
+	if (xr_pages_follow_up(&f, n, &n) != 0)
+		return -1;
+	if (n < 2)
+		return 0;
+	*level = (struct xr_tlb_sets){.ways = n - 1, .stride = f.stride};
+	if (xr_pages_try_odd(&f, level) != 0 || xr_pages_confirm(&f, 1, level) != 0)
+		return -1;
+	f.stride = level->stride;
+	n = 2 * level->ways;
+	if ((n * f.stride <= t->pages.pages && xr_pages_penalty(&f, n, 0, &t->first.penalty, &t->first.error) != 0) ||
+	    xr_pages_soften(&f, 0, level, &t->first.penalty, &t->first.error) != 0)
+		return -1;
+	t->first.entries = level->ways * level->stride;
+	return 0;
+}
+
+/* Once more when the votes contradict each other: somebody may have been there. */
+int xr_tlb_find_first(struct xr_tlb *t, const struct xr_tlb_step *step)
+{
+	t->pages.compact.limit = 0.35 * step->height;
+	t->first.penalty = step->height;
+	for (int i = 0; i < TRIES && (i == 0 || (t->first.entries > 0 && t->first.sets.sure < 0.8)); i++)
+		if (try_first(t, step->below, step->above) != 0)
+			return -1;
+	return 0;
+}
+
+/* ---- the page --------------------------------------------------------------------------------------------------- */
+
+/* A pages T apart, and as many again at a distance that is small against a page or not. */
+int xr_tlb_find_page(struct xr_tlb *t, uint64_t *page, double *sure)
+{
+	struct xr_arena *arena = xr_run_arena(t->run);
+	struct xr_places set[DELTAS], twin[DELTAS];
+	struct xr_compact_answer answer[DELTAS];
+	size_t half = t->first.sets.ways - t->first.sets.ways / 4, n = 0;
+	uint64_t own = t->pages.page, line = t->pages.line, stride = t->first.sets.stride * own, delta = DELTA_MIN;
+
+	*page = 0;
+	*sure = 0;
+	for (; n < DELTAS && delta < stride && 2 * half * stride + stride <= t->pages.pages * own; n++, delta *= 2) {
+		uint64_t cell = delta < own ? delta : own, lines = cell / line ? cell / line : 1;
+
+		set[n] = xr_places_new(arena, 2 * half);
+		for (size_t i = 0; i < 2 * half; i++)
+			xr_places_add(&set[n], i * stride + (i < half ? 0 : delta) + i % lines * line);
+		twin[n] = xr_places_stride(arena, 0, line, 2 * half);
+	}
+	if (n == 0) {
+		*page = stride; /* one set: the stride of its entries is the page */
+		*sure = t->first.sets.sure;
+		return 0;
+	}
+	t->pages.compact.sure = 4.6;
+	if (xr_are_compact(&t->pages.compact, set, twin, n, answer) != 0)
+		return -1;
+	t->pages.compact.sure = 0;
+	*page = (uint64_t)DELTA_MIN << xr_compact_split(answer, n, sure);
+	*sure = fmin(*sure, t->first.sets.sure);
+	return 0;
+}
+
+/* ---- neighbours ------------------------------------------------------------------------------------------------- */
+
+/* How many pages one entry covers that are neighbours in memory as well: with pages in a row, seven eighths of what so
+ * many entries would hold then cost nothing. *share: of a miss, what decided costs. */
+int xr_tlb_find_together(struct xr_tlb *t, size_t *together, double *share)
+{
+	size_t room =
+		TOGETHER_MAX * t->first.entries < t->pages.pages ? TOGETHER_MAX * t->first.entries : t->pages.pages;
+	struct xr_pagesets in_a_row = t->pages;
+	const struct xr_page_family f = {.in = &in_a_row, .stride = 1};
+
+	in_a_row.compact.buffer = (struct xr_buffer){XR_TLB_BUFFER + 2, room * t->pages.page, XR_SMALL};
+	in_a_row.compact.wander = 0;
+	*share = 1;
+	for (*together = 1; *together < TOGETHER_MAX; *together *= 2) {
+		size_t n = t->first.entries * 2 * *together * 7 / 8;
+		double cycles;
+
+		if (n > room || n < 2)
+			break;
+		if (xr_pages_excess(&f, &n, 1, &cycles) != 0)
+			return -1;
+		*share = cycles / (double)n / t->first.penalty;
+		if (*share > xr_kept_apart)
+			break;
+	}
+	return 0;
+}
