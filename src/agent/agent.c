@@ -3,15 +3,16 @@
  * It reads lines and answers with lines, so that any pipe will do (a process, a runner in front of it, ssh). Compiled
  * with XR_BAKED the lines come from a table inside the program, for targets that cannot be talked to.
  *
- *   hello                             hello 1 COST_NS GRANULE_NS REFERENCE_ADDS ALONE
+ *   hello                             hello 1 COST_NS GRANULE_NS REFERENCE_ADDS ALONE CPU
  *   work W ops K | work W chain …     what members of a team do
  *   spec I clock | ops K | chain … | walk … | team …     (the words of xr_spec_text(), but ops K POWER:
  *                                     index of the generated function; its vectors' class, 0: none in it)
  *   patience NS                       to be spent on waiting until nobody else uses the core; replaces what is left of it
  *   ready SAMPLE_NS                   for each spec:  try I   then   ok I CODE_BYTES   or   bad I u|f REASON
- *                                     and in the end  done PATIENCE_NS
+ *                                     and in the end  done PATIENCE_NS QUIET_NS CPU
  *   rounds N I I …                    for each sample:  s I LONG_NS LONG_OPS SHORT_NS SHORT_OPS REF_NS HIT
- *                                     a specification that fails now:  bad I f REASON; in the end  done PATIENCE_NS
+ *                                     a specification that fails now:  bad I f REASON; in the end  done …
+ *   settle                            to a core that is left alone, if there is one:  at CPU
  *   clear                             forgets all specifications of this batch; buffers stay
  *   quit
  *
@@ -26,18 +27,12 @@
 #include "quiet.h"
 #include "team.h"
 #include "walk.h"
+#include "where.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined(__unix__) || defined(__APPLE__)
-#include <sys/resource.h>
-#include <unistd.h>
-#endif
-#if defined(__linux__)
-#include <sched.h>
-#endif
 
 extern void (*const xr_nano_table[])(unsigned long reps);
 extern const int xr_nano_body[];
@@ -209,16 +204,6 @@ static void add_sample(int i, const struct xr_team_sample *t)
 	samples[n_samples++].t = *t;
 }
 
-static long preemptions(void)
-{
-#if defined(RUSAGE_THREAD)
-	struct rusage u;
-	if (!getrusage(RUSAGE_THREAD, &u))
-		return u.ru_nivcsw;
-#endif
-	return 0;
-}
-
 static void sample_clock(int i)
 {
 	enum { LOOKS = 64 };
@@ -255,6 +240,7 @@ static int wait_for_core(void)
 	double start = xr_now_ns(), now = start;
 	int ours = xr_core_is_ours();
 	while (!ours && now - start < patience_ns && now - start < most_ns) {
+		xr_where_restless();
 		ours = xr_core_is_ours() && xr_core_is_ours() && xr_core_is_ours();
 		now = xr_now_ns();
 	}
@@ -273,12 +259,14 @@ static void sample_ops(int i)
 	for (int k = 0; k < tries && t.hit; k++) {
 		run_once(s, s->reps_short / 4 + 1, NULL); /* the way into the loop is cold after others */
 		int ours = wait_for_core();
-		long before = preemptions();
+		long before = xr_preemptions();
 		run_once(s, 1, NULL);
 		t.short_ns = timed_run(s, s->reps_short, &t.short_ops);
 		t.long_ns = timed_run(s, s->reps_long, &t.long_ops);
-		t.hit = !ours || preemptions() != before || !xr_core_is_ours();
+		t.hit = !ours || xr_preemptions() != before || !xr_core_is_ours();
 	}
+	if (!t.hit)
+		xr_where_at_peace();
 	add_sample(i, &t);
 }
 
@@ -287,14 +275,14 @@ static void sample_work(int i)
 	struct spec *s = &specs[i];
 	struct xr_team_sample t = {0};
 	settle(s);
-	long before = preemptions();
+	long before = xr_preemptions();
 	if (is_script(s)) {
 		t.long_ops = xr_chain_run(s->chain, s->reps_long, &t.long_ns);
 	} else {
 		t.short_ns = timed_run(s, s->reps_short, &t.short_ops);
 		t.long_ns = timed_run(s, s->reps_long, &t.long_ops);
 	}
-	t.hit = preemptions() != before;
+	t.hit = xr_preemptions() != before;
 	add_sample(i, &t);
 }
 
@@ -316,18 +304,26 @@ static void sample_walk(int i)
 	do {
 		int others = xr_quiet_wait(&quiet_ns), moved;
 		double start = xr_now_ns(), reference = xr_quiet_reference_ns();
-		long before = preemptions();
+		long before = xr_preemptions();
 		settle(s);
 		t.short_ns = timed_run(s, s->reps_short, &t.short_ops);
 		t.long_ns = timed_run(s, s->reps_long, &t.long_ops);
 		t.hit = xr_quiet_look();
-		if (others > t.hit || preemptions() != before)
+		if (others > t.hit || xr_preemptions() != before)
 			t.hit = others > t.hit ? others : INT_MAX;
 		t.ref_ns = join_references(reference, xr_quiet_reference_ns(), &moved);
 		t.hit = moved && !t.hit ? 1 : t.hit;
 		quiet_ns -= t.hit ? xr_now_ns() - start : 0;
 	} while (t.hit && quiet_ns > 0);
+	if (!t.hit)
+		xr_where_at_peace();
 	add_sample(i, &t);
+}
+
+static void say_done(void)
+{
+	printf("done %.0f %.0f %d\n", patience_ns, quiet_ns > 0 ? quiet_ns : 0, xr_where());
+	fflush(stdout);
 }
 
 /* Gives the samples since `from` their reference: the mean of before and after; if the two disagree, the clock
@@ -404,8 +400,7 @@ static void take_rounds(int rounds, int *idx, int k)
 		printf("s %d %.17g %.17g %.17g %.17g %.17g %d\n", samples[i].spec, t->long_ns, t->long_ops, t->short_ns,
 		       t->short_ops, t->ref_ns, t->hit);
 	}
-	printf("done %.0f %.0f\n", patience_ns, quiet_ns > 0 ? quiet_ns : 0);
-	fflush(stdout);
+	say_done();
 }
 
 /* ---- lines ---- */
@@ -543,8 +538,7 @@ static void make_ready(double wanted_ns, double wait_ns)
 		power = specs[i].power;
 		printf("ok %d %g\n", i, specs[i].kind == WALK ? xr_walk_code_bytes(specs[i].walk) : 0.0);
 	}
-	printf("done %.0f %.0f\n", patience_ns, quiet_ns > 0 ? quiet_ns : 0);
-	fflush(stdout);
+	say_done();
 }
 
 static void obey(char *line)
@@ -562,8 +556,8 @@ static void obey(char *line)
 	if (!n)
 		return;
 	if (!strcmp(words[0], "hello")) {
-		printf("hello 1 %.17g %.17g %d %.17g\n", xr_clock_cost_ns(), xr_clock_granule_ns(), xr_reference_adds(),
-		       core_alone);
+		printf("hello 1 %.17g %.17g %d %.17g %d\n", xr_clock_cost_ns(), xr_clock_granule_ns(),
+		       xr_reference_adds(), core_alone, xr_where());
 		fflush(stdout);
 	} else if (!strcmp(words[0], "spec") && n >= 3) {
 		add_spec(words, n);
@@ -583,6 +577,10 @@ static void obey(char *line)
 		}
 		take_rounds(atoi(words[1]), idx, k);
 		free(idx);
+	} else if (!strcmp(words[0], "settle")) {
+		xr_where_settle();
+		printf("at %d\n", xr_where());
+		fflush(stdout);
 	} else if (!strcmp(words[0], "clear")) {
 		forget();
 	} else {
@@ -625,30 +623,20 @@ static char *next_line(void)
 }
 #endif
 
-/* Arguments: CPU MEMORY_BYTES REFERENCE_ADDS ALONE (these two as an earlier agent said hello; 0: find out). CPU -1: stay
- * where the OS puts us. */
+/* Arguments: CPUS MEMORY_BYTES REFERENCE_ADDS ALONE (these two as an earlier agent said hello; 0: find out). CPUS: see
+ * xr_where_init(). */
 int main(int argc, char **argv)
 {
-	int cpu = argc > 1 ? atoi(argv[1]) : -1;
 	double memory = argc > 2 ? atof(argv[2]) : 0;
 	char *line;
 
 	xr_clock_init();
 	pool = xr_pool_new(xr_now_ns, xr_reference_ns); /* before pinning: it remembers which CPUs were allowed */
-#if defined(__linux__)
-	if (cpu >= 0 && cpu < CPU_SETSIZE) {
-		cpu_set_t set;
-		CPU_ZERO(&set);
-		CPU_SET((size_t)cpu, &set);
-		sched_setaffinity(0, sizeof set, &set);
-	}
-#else
-	(void)cpu;
-#endif
+	xr_where_init(argc > 1 ? argv[1] : "-1");
 	xr_chain_setup(xr_now_ns, xr_clock_cost_ns(), (unsigned long long)memory);
 	xr_warm_up();
 	xr_reference_find(argc > 3 ? atoi(argv[3]) : 0);
-	core_alone = xr_core_find(argc > 4 ? atof(argv[4]) : 0);
+	core_alone = xr_where_find(argc > 4 ? atof(argv[4]) : 0);
 	while ((line = next_line()) && strcmp(line, "quit"))
 		obey(line);
 	forget();

@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "walk.h"
+#include "where.h"
 
 enum {
 	VISITS = 256,
@@ -213,6 +214,7 @@ int xr_quiet_wait(double *patience_ns)
 		return 0;
 	int others = xr_quiet_look();
 	while (others && now - start < *patience_ns) {
+		xr_where_restless();
 		others = xr_quiet_look();
 		if (!others) /* once may be luck */
 			others = xr_quiet_look();

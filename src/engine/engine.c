@@ -155,6 +155,7 @@ void xr_run_step(struct xr_run *run, uint64_t seed, const enum xr_end *ends)
 		explain(run, XR_FAILED, reason);
 	} else {
 		xr_run_report(run, "", false);
+		xr_target_settle(run->target);
 		if (micro->run(run) && run->end == XR_END_DONE)
 			run->end = XR_END_BROKEN;
 		lower_confidence(run, first);

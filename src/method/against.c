@@ -10,8 +10,9 @@ enum {
 	PAGE = 4096, /* only for laying out */
 };
 static const double nothing = 0.12, something = 0.3; /* share of code that misses */
-static const double restless = 0.8;                  /* confidence, where somebody else used the core */
-static const double hardly = 0.06, most = 0.5;       /* … and that are clear at the first look */
+static const double little = 0.03;             /* of the patience: such walks are too long to find peace for them */
+static const double restless = 0.8;            /* confidence, where somebody else used the core */
+static const double hardly = 0.06, most = 0.5; /* … and that are clear at the first look */
 
 /* A row of blocks, and as many visits in an eighth of the lines of the same pages, another eighth in each. */
 static void place(uint64_t *row, uint64_t *thin, size_t n, uint64_t spacing)
@@ -76,7 +77,7 @@ int xr_against_ask(struct xr_walk_bench *bench, struct xr_against *against)
 	int n = 0;
 	add_quartet(&q, bench, against);
 	do {
-		if (xr_walks_look(&q.walks, SAMPLES, 1) != 0)
+		if (xr_walks_look(&q.walks, SAMPLES, little) != 0)
 			return -1;
 		against->trouble = q.walks.trouble;
 		against->unsupported = q.walks.unsupported;

@@ -19,8 +19,8 @@ enum {
 static const double visit_ns = 10;   /* about; only the length of samples depends on it */
 static const double short_ns = 6000; /* a sample should last, so that looking at the clock does not matter */
 
-/* Waiting for a neighbour to pause: in one micro-benchmark, of that in one look, at most. */
-static const double patience_all_ns = 6e8, patience_once_ns = 3e8;
+/* Waiting for a neighbour to pause: in one micro-benchmark, at most. Without the first answers the others are no use. */
+static const double patience_ns = 9e8;
 
 /* A walk at rest shows as many samples close together; some that nobody noticed to be disturbed lie wide apart above, and a
  * few impossible ones below. So: the lowest stretch of so many samples that is nearly as narrow as the narrowest. */
@@ -31,7 +31,7 @@ int xr_walk_bench_init(struct xr_walk_bench *bench, struct xr_run *run, unsigned
 {
 	struct xr_spec clock = {.kind = XR_CLOCK};
 	struct xr_reading reading;
-	*bench = (struct xr_walk_bench){.run = run, .region = region, .bytes = bytes, .patience_ns = patience_all_ns};
+	*bench = (struct xr_walk_bench){.run = run, .region = region, .bytes = bytes, .patience_ns = patience_ns};
 	bench->block = SPACING;
 	if (xr_run_time(run, &clock, 1, &reading) != 0)
 		return -1;
@@ -148,7 +148,7 @@ static struct xr_effort effort_of(const struct xr_walks *walks, int samples, dou
 	return (struct xr_effort){.samples = samples,
 	                          .samples_max = samples,
 	                          .sample_ns = fmax(LAPS * (double)most * visit_ns, bench->least_ns),
-	                          .quiet_ns = fmin(bench->patience_ns, wait * patience_once_ns)};
+	                          .quiet_ns = fmin(bench->patience_ns, wait * patience_ns)};
 }
 
 static bool in_peace(const struct xr_walk_point *p)

@@ -41,7 +41,7 @@ static const double apart = 1.8;                 /* a jump that misses both, ove
 static const double least = 2;                   /* times the first cache: a smaller one hardly has anything else */
 static const double hashed = 0.3;                /* of the rise */
 static const double code_share = 0.6, data_share = 0.9;
-static const double patience = 0.1; /* of what others have: walks are too long to find peace for them */
+static const double patience = 0.15, once = 0.01; /* of what others have: walks are too long to find peace for them */
 
 static const char *const finds[] = {
 	"cache.l2i.capacity", "cache.l2i.miss_penalty", "cache.l2i.unified", "cache.l2.unified", NULL,
@@ -87,7 +87,7 @@ static int time_size(struct hunt *h, double bytes)
 	xr_walks_init(&walks, &h->bench);
 	xr_walks_add(&walks, XR_JUMPS, row, n);
 	xr_walks_add(&walks, XR_JUMPS, row + n, VISITS_PER_PAGE * pages);
-	if (xr_walks_look(&walks, SAMPLES, patience) != 0)
+	if (xr_walks_look(&walks, SAMPLES, once) != 0)
 		return -1;
 	h->trouble = walks.trouble;
 	h->unsupported = walks.unsupported;
@@ -298,6 +298,7 @@ static int run(struct xr_run *run)
 	}
 	if (xr_walk_bench_init(&h->bench, run, REGION, xr_walks_region(run, region_bytes)) != 0)
 		return -1;
+	h->bench.patience_ns *= patience;
 	return measure(h);
 }
 

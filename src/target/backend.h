@@ -42,6 +42,8 @@ struct xr_backend {
 	void (*done)(struct xr_target *target); /* this batch is over; may be NULL */
 	/* Goes on on another CPU; sets info.cpu_used. NULL: cannot. */
 	int (*move)(struct xr_target *target, int cpu, struct xr_error *err);
+	/* Goes to where others disturb least, before something new begins. NULL: does not matter. */
+	void (*settle)(struct xr_target *target);
 	void (*free)(struct xr_target *target); /* releases the backend's struct, target included */
 };
 

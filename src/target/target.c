@@ -48,6 +48,12 @@ int xr_target_move(struct xr_target *target, int cpu, struct xr_error *err)
 	return target->backend->move ? target->backend->move(target, cpu, err) : -1;
 }
 
+void xr_target_settle(struct xr_target *target)
+{
+	if (target->backend->settle)
+		target->backend->settle(target);
+}
+
 void xr_target_free(struct xr_target *target)
 {
 	if (target)

@@ -103,6 +103,8 @@ void xr_target_spent(const struct xr_target *target, double *preparing_s, double
 /* Specifications without threads run on this CPU from now on. -1: this target cannot (err is untouched when it never
  * can). */
 int xr_target_move(struct xr_target *target, int cpu, struct xr_error *err);
+/* Something new begins: a good moment to go on where others disturb less. */
+void xr_target_settle(struct xr_target *target);
 void xr_target_free(struct xr_target *target);
 
 #endif

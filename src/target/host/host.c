@@ -17,7 +17,7 @@
 #include <string.h>
 
 /* Waiting for a neighbour on the core's other thread to pause: in a whole run; of what is left, in one batch. */
-static const double patience_all_ns = 1.8e9, patience_share = 0.4;
+static const double patience_all_ns = 1.8e9, patience_share = 0.15;
 
 /* ---- starting an agent ---- */
 
@@ -28,16 +28,20 @@ static double patience(const struct xr_host *h, double seconds)
 
 static int start_agent(struct xr_host *h, struct xr_proc *proc, const char *program, struct xr_error *err)
 {
-	char cpu[16], memory[32], adds[16], alone[32];
+	struct xr_strbuf cpus = {0};
+	char memory[32], adds[16], alone[32];
 	const char *argv[64];
 	size_t n = 0;
 	char **words = h->runner ? xr_words_split(h->runner) : NULL;
 	for (char **w = words; w && *w && n < 56; w++)
 		argv[n++] = *w;
-	snprintf(cpu, sizeof cpu, "%d", h->base.info.can_pin ? h->cpu : -1);
+	xr_strbuf_printf(&cpus, "%d", h->base.info.can_pin ? h->cpu : -1);
+	for (int i = 0; h->base.info.can_pin && i < h->n_cpus; i++)
+		if (h->cpus[i] != h->cpu)
+			xr_strbuf_printf(&cpus, ",%d", h->cpus[i]);
 	snprintf(memory, sizeof memory, "%" PRIu64, h->base.info.memory_bytes);
 	argv[n++] = program;
-	argv[n++] = cpu;
+	argv[n++] = xr_strbuf_text(&cpus);
 	argv[n++] = memory;
 	snprintf(adds, sizeof adds, "%d", h->reference_adds);
 	argv[n++] = adds;
@@ -45,17 +49,28 @@ static int start_agent(struct xr_host *h, struct xr_proc *proc, const char *prog
 	argv[n++] = alone;
 	argv[n] = NULL;
 	int status = xr_proc_start(proc, argv, err);
+	xr_strbuf_release(&cpus);
 	free(words);
 	return status;
+}
+
+/* The agent looks for a core that is left alone; the next one starts where it is. */
+static void now_on(struct xr_host *h, int cpu)
+{
+	if (cpu >= 0)
+		h->cpu = h->base.info.cpu_used = cpu;
 }
 
 static int greet(struct xr_host *h, struct xr_proc *proc, struct xr_error *err)
 {
 	const char *line;
+	int cpu;
 	if (!xr_proc_send(proc, "hello\n", 6) && xr_proc_line(proc, patience(h, 10), &line) == 1 &&
-	    sscanf(line, "hello 1 %lf %lf %d %lf", &h->cost_ns, &h->granule_ns, &h->reference_adds, &h->core_alone) ==
-	            4)
+	    sscanf(line, "hello 1 %lf %lf %d %lf %d", &h->cost_ns, &h->granule_ns, &h->reference_adds, &h->core_alone,
+	           &cpu) == 5) {
+		now_on(h, cpu);
 		return 0;
+	}
 	struct xr_strbuf how = {0};
 	xr_proc_stop(proc, &how);
 	xr_fail(err, XR_EXIT_TARGET, "the agent does not answer%s%s: %s", h->runner ? " behind the runner " : "",
@@ -164,7 +179,9 @@ static enum ending listen(struct xr_host *h, struct xr_proc *proc, double silenc
 		size_t index;
 		double code_bytes;
 		double left_ns, quiet_ns;
-		if (sscanf(line, "done %lf %lf", &left_ns, &quiet_ns) == 2) {
+		int cpu;
+		if (sscanf(line, "done %lf %lf %d", &left_ns, &quiet_ns, &cpu) == 3) {
+			now_on(h, cpu);
 			h->patience_ns -= h->given_ns - left_ns;
 			h->given_ns = left_ns;
 			h->quiet_ns = quiet_ns;
@@ -467,14 +484,31 @@ static int host_move(struct xr_target *target, int cpu, struct xr_error *err)
 	xr_proc_stop(&h->resident, NULL);
 	forget_batch(h);
 	h->cpu = target->info.cpu_used = cpu;
+	h->n_cpus = 0;
 	h->reference_adds = 0;
 	h->core_alone = 0;
 	h->patience_ns = patience_all_ns;
 	return start_agent(h, &h->resident, h->resident_program, err) || greet(h, &h->resident, err) ? -1 : 0;
 }
 
+static void host_settle(struct xr_target *target)
+{
+	struct xr_host *h = (struct xr_host *)target;
+	const char *line;
+	int cpu;
+	if (h->n_cpus > 1 && h->resident.pid && !xr_proc_send(&h->resident, "settle\n", 7) &&
+	    xr_proc_line(&h->resident, patience(h, 10), &line) == 1 && sscanf(line, "at %d", &cpu) == 1)
+		now_on(h, cpu);
+}
+
 static const struct xr_backend host_backend = {
-	.prepare = host_prepare, .rounds = host_rounds, .done = host_done, .move = host_move, .free = host_free};
+	.prepare = host_prepare,
+	.rounds = host_rounds,
+	.done = host_done,
+	.move = host_move,
+	.settle = host_settle,
+	.free = host_free,
+};
 
 /* ---- opening ---- */
 
@@ -543,7 +577,9 @@ struct xr_target *xr_host_open(const struct xr_host_options *options, struct xr_
 	free(words);
 	if (xr_toolchain_init(&h->tc, options, info->n_cpus, &h->base.arena, err))
 		goto fail;
-	h->cpu = options->cpu >= 0 ? options->cpu : xr_os_quiet_cpu(info->cpu_ids, info->n_cpus);
+	if (options->cpu < 0)
+		h->n_cpus = xr_os_quiet_cpus(info->cpu_ids, info->n_cpus, h->cpus, XR_HOST_CPUS);
+	h->cpu = options->cpu >= 0 ? options->cpu : h->cpus[0];
 	info->cpu_used = info->can_pin ? h->cpu : -1;
 	info->compiler = h->tc.name;
 	info->cflags = h->tc.cflags;

@@ -6,12 +6,15 @@
 #include "target/host/toolchain.h"
 #include "util/proc.h"
 
+enum { XR_HOST_CPUS = 4 };
+
 struct xr_host {
 	struct xr_target base;
 	struct xr_toolchain tc;
 	const char *runner;
 	bool baked;
 	int cpu;
+	int cpus[XR_HOST_CPUS], n_cpus; /* where agents may go when they find no peace; 0: only there */
 	struct xr_proc resident; /* the agent without generated code */
 	struct xr_proc visitor;  /* the one with this batch's streams */
 	const char *resident_program;

@@ -13,7 +13,8 @@ bool xr_os_can_pin(void);
 double xr_os_quota(void);         /* CPUs' worth of time that a cgroup allows; 0: no limit */
 uint64_t xr_os_memory(void);      /* bytes that may be taken without harm */
 uint64_t xr_os_page(void);
-int xr_os_quiet_cpu(const int *ids, int n); /* the one that is least busy just now */
+/* Those that are least busy just now and that the OS takes for alike, the best first; returns how many, at most `room`. */
+int xr_os_quiet_cpus(const int *ids, int n, int *quiet, int room);
 const char *xr_os_cpu_name(struct xr_arena *arena);
 const char *xr_os_name(struct xr_arena *arena);
 

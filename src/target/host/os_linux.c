@@ -206,20 +206,48 @@ static void idle_ticks(const int *ids, int n, double *idle)
 	fclose(f);
 }
 
-int xr_os_quiet_cpu(const int *ids, int n)
+/* Does the OS say the same of both, or nothing? */
+static bool alike(int a, int b)
 {
-	double *before = malloc((size_t)n * 2 * sizeof *before), *after = before + n;
-	int best = n - 1;
+	static const char *const files[] = {"cpu_capacity", "cpufreq/cpuinfo_max_freq", "topology/physical_package_id"};
+	char path[128], text[2][64];
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		for (int k = 0; k < 2; k++) {
+			snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/%s", k ? b : a, files[i]);
+			FILE *f = fopen(path, "r");
+			if (!f || !fgets(text[k], sizeof text[k], f))
+				text[k][0] = '\0';
+			if (f)
+				fclose(f);
+		}
+		if (strcmp(text[0], text[1]) != 0)
+			return false;
+	}
+	return true;
+}
+
+int xr_os_quiet_cpus(const int *ids, int n, int *quiet, int room)
+{
+	const double tick = 1.5; /* a difference that means something */
+	double *before = malloc((size_t)n * 2 * sizeof *before), *idle = before + n;
+	int best = n - 1, found = 0;
+	quiet[found++] = ids[best];
 	if (!before)
-		return ids[best];
+		return found;
 	idle_ticks(ids, n, before);
 	nanosleep(&(struct timespec){0, 60000000}, NULL); /* some ticks of 4 or 10 ms */
-	idle_ticks(ids, n, after);
-	for (int i = n - 2; i >= 0; i--) /* interrupts like the first CPU: the last one wins a tie */
-		if (after[i] - before[i] > after[best] - before[best] + 1.5)
+	idle_ticks(ids, n, idle);
+	for (int i = n - 1; i >= 0; i--) { /* interrupts like the first CPU: the last one wins a tie */
+		idle[i] -= before[i];
+		if (idle[i] > idle[best] + tick)
 			best = i;
+	}
+	quiet[0] = ids[best];
+	for (int i = n - 1; i >= 0 && found < room; i--)
+		if (i != best && idle[i] > idle[best] - tick && alike(ids[best], ids[i]))
+			quiet[found++] = ids[i];
 	free(before);
-	return ids[best];
+	return found;
 }
 
 const char *xr_os_cpu_name(struct xr_arena *arena)
