@@ -28,15 +28,23 @@ static void add_counts(const struct xr_sets *probe, struct xr_set_curve *curve, 
 	}
 }
 
-/* Does what was looked at already show this curve: every number around the expected ones, and enough beyond? */
-static bool knows(const struct xr_set_curves *curves, const struct xr_set_curve *curve)
+/* Does what was looked at already show this curve: every number around the expected ones, and enough beyond? It was laid out
+ * for caches of any size; in a small one so many twins are in each other's way. */
+static bool knows(const struct xr_sets *probe, const struct xr_set_curves *curves, const struct xr_set_curve *curve,
+                  double fits)
 {
+	const unsigned crowded = 2; /* times as many as would be asked for */
 	const struct xr_twins *known = curves->known;
 	unsigned next = curve->lo > 1 ? curve->lo - 1 : 1;
 	if (!known || curves->known_stride != curve->stride)
 		return false;
-	for (size_t i = 0; i < known->n; i++)
-		next += known->count[i] == next;
+	for (size_t i = 0; i < known->n && known->count[i] <= last_count(curve->hi); i++) {
+		const unsigned n = known->count[i];
+		if (known->walks.point[2 * i].blocks >
+		    (size_t)crowded * n * xr_sets_at_once(probe, curve->stride, n, fits))
+			return false;
+		next += n == next;
+	}
 	return next > curve->hi && known->count[known->n - 1] >= curve->hi * 3 / 2;
 }
 
@@ -50,7 +58,7 @@ static struct xr_set_curve *find_curve(const struct xr_sets *probe, struct xr_se
 	size_t at = curves->n < XR_SET_CURVES ? curves->n++ : XR_SET_CURVES - 1;
 	struct xr_set_curve *curve = &curves->curve[at];
 	*curve = (struct xr_set_curve){.stride = stride, .lo = lo, .hi = hi};
-	if (knows(curves, curve)) {
+	if (knows(probe, curves, curve, fits)) {
 		curve->pairs = curves->known;
 		return curve;
 	}

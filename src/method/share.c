@@ -242,7 +242,28 @@ const char *xr_share_init(struct xr_share *s, struct xr_run *run)
 		return "threads cannot be pinned to CPUs here";
 	if (info->n_cpus > 1)
 		choose_cores(s);
-	return s->n > 1 ? NULL : "only one core may be used here: nobody to share with";
+	return NULL;
+}
+
+/* How sure it is that there is such a level. */
+static double is_there(const struct xr_description *d, const char *level)
+{
+	const struct xr_fact *capacity = xr_description_fact(d, "cache.l1d.capacity");
+	const struct xr_fact *levels = strcmp(level, "l1d") != 0 ? xr_description_fact(d, "cache.levels") : capacity;
+	return levels ? levels->confidence : 1;
+}
+
+/* Nobody who may be used here shares it. */
+static int put_alone(const struct xr_share *s, const char *level, double capacity)
+{
+	struct xr_description *d = xr_run_description(s->run);
+	struct xr_arena *arena = xr_run_arena(s->run);
+	const char *method = "only one core may be used";
+	const double sure = is_there(d, level);
+	xr_fact_count(d, xr_arena_printf(arena, "cache.%s.shared_by", level), 1, "cores", fmin(sure, 0.99), method);
+	xr_fact_count(d, xr_arena_printf(arena, "cache.%s.busy_capacity", level), (long long)capacity, "bytes",
+	              fmin(sure, 0.9), method);
+	return 0;
 }
 
 int xr_share_measure(struct xr_share *s, const char *level, double capacity, double behind, bool vague)
@@ -250,6 +271,8 @@ int xr_share_measure(struct xr_share *s, const char *level, double capacity, dou
 	struct xr_description *d = xr_run_description(s->run);
 	const char *id = xr_arena_printf(xr_run_arena(s->run), "cache.%s.shared_by", level);
 	int sharers;
+	if (s->n < 2)
+		return put_alone(s, level, capacity);
 	s->level = level;
 	s->capacity = capacity;
 	s->vague = vague;
@@ -261,9 +284,7 @@ int xr_share_measure(struct xr_share *s, const char *level, double capacity, dou
 		             "others slow a walk through this level down sometimes, or a little: no clear answer");
 		return 0;
 	}
-	const struct xr_fact *levels = xr_description_fact(d, "cache.levels");
-	double there = levels && strcmp(level, "l1d") != 0 ? levels->confidence : 1; /* if there is such a level */
-	struct xr_fact *fact = xr_fact_count(d, id, sharers, "cores", fmin(there, s->shaky ? 0.8 : 0.95),
+	struct xr_fact *fact = xr_fact_count(d, id, sharers, "cores", fmin(is_there(d, level), s->shaky ? 0.8 : 0.95),
 	                                     "a walk disturbed by another core's");
 	if (!s->cores_known && sharers > 1)
 		xr_fact_doubt(fact, "counts CPUs: which of them are one core is not known");

@@ -18,7 +18,7 @@
 
 #include <math.h>
 
-enum { REGION = 3, LINE = 64, FIRST_PAGES = 4 };
+enum { REGION = 3, LINE = 64 /* where it is not known */, FIRST_PAGES = 4 };
 static const uint64_t most_pages = 2048, spare = 2;
 static const double known_to = 0.03; /* the height of a curve; penalties are whole numbers of cycles */
 
@@ -33,11 +33,12 @@ static void place_pages(const struct xr_sets *probe, uint64_t stride, unsigned n
                         uint64_t *twin)
 {
 	const struct lines *lines = probe->self;
-	const uint64_t turns = probe->page / lines->line;
+	const uint64_t block = (uint64_t)probe->bench->block, line = lines->line > block ? lines->line : block;
+	const uint64_t turns = probe->page / line;
 	size_t at = 0;
 	for (unsigned k = 0; k < sets; k++)
 		for (unsigned i = 0; i < n; i++, at++) {
-			address[at] = i * stride + k * probe->unit + at % turns * lines->line;
+			address[at] = i * stride + k * probe->unit + at % turns * line;
 			twin[at] = address[at] % lines->way + at / turns * lines->way;
 		}
 }
@@ -75,7 +76,7 @@ static int run(struct xr_run *run)
 	const uint64_t page = info->page_bytes;
 	struct xr_walk_bench bench;
 	const struct lines lines = {
-		.line = (uint64_t)fmax(LINE, xr_run_number(run, "cache.l1i.line", LINE)),
+		.line = (uint64_t)xr_run_number(run, "cache.l1i.line", LINE),
 		.way = (uint64_t)fmax((double)page, xr_run_number(run, "cache.l1i.capacity", 0) /
 	                                                    xr_run_number(run, "cache.l1i.ways", 1)),
 	};

@@ -416,6 +416,20 @@ static void put_nothing(struct xr_run *run, enum xr_status status, const char *w
 		xr_fact_none(xr_run_description(run), ids[i], status, "%s", why);
 }
 
+/* Facts count what may be used here: the one CPU there is shares its core with nobody else who may. */
+static void put_alone(struct xr_run *run)
+{
+	const struct xr_target_info *info = xr_run_info(run);
+	struct xr_description *d = xr_run_description(run);
+	const char *method = "only one CPU may be used";
+	put_nothing(run, XR_UNSUPPORTED, "only one CPU may be used here: nobody to compare with");
+	if (info->n_cpus < 1)
+		return;
+	xr_fact_count(d, "threads.cores", 1, "", 0.99, method);
+	xr_fact_count(d, "threads.smt", 1, "", 0.99, method);
+	xr_fact_put(d, "threads.siblings", json_pack("[[i]]", info->cpu_ids[0]), "", 0.99, method);
+}
+
 static void put_siblings(struct threads *t)
 {
 	struct xr_description *d = xr_run_description(t->run);
@@ -478,13 +492,12 @@ static int run_threads(struct xr_run *run)
 	                    .telling = -1};
 
 	put_logical(run);
-	if (t.n < 2 || !info->can_pin) {
-		put_nothing(run, XR_UNSUPPORTED,
-		            t.n < 2 ? "only one CPU may be used here: nobody to compete with"
-		                    : "threads cannot be pinned to CPUs here");
-		if (t.n == 1)
-			xr_fact_count(xr_run_description(run), "threads.cores", 1, "", 0.99,
-			              "only one CPU may be used");
+	if (t.n < 2) {
+		put_alone(run);
+		return 0;
+	}
+	if (!info->can_pin) {
+		put_nothing(run, XR_UNSUPPORTED, "threads cannot be pinned to CPUs here");
 		return 0;
 	}
 	t.solo = xr_arena_alloc(arena, sizeof *t.solo * (size_t)t.n);

@@ -66,11 +66,11 @@ static void a_page_touched_once_pays_for_its_translation(void **state)
 static double mean_cycles(const struct xr_machine *m, uint32_t lines, uint64_t by)
 {
 	double sum = 0;
-	enum { TIMES = 6 };
+	enum { TIMES = 15 };
 	for (uint64_t seed = 0; seed < TIMES; seed++) {
 		struct xr_span span = {0, 64, lines};
 		struct xr_phase phase = {.span = &span, .n_spans = 1, .seed = 9 + seed};
-		struct xr_machine scaled = xr_machine_scaled(m, by);
+		struct xr_machine scaled = xr_machine_scaled(m, by, span.stride);
 		struct xr_mem *mem = xr_mem_new(&scaled, seed);
 		struct xr_buffer buffer = {1, 64 << 20, XR_SMALL};
 		struct xr_trip trip;
@@ -94,6 +94,22 @@ static void large_walks_made_small_cost_the_same(void **state)
 	const uint32_t counts[] = {12000, 16000, 20000, 24000, 40000};
 	for (int i = 0; i < 5; i++)
 		near(mean_cycles(&m, counts[i], 2), mean_cycles(&m, counts[i], 1), 0.1);
+}
+
+/* … also where pages are large and TLBs small, of which a part would be less than an entry. */
+static void small_machines_translate_as_often(void **state)
+{
+	(void)state;
+	struct xr_machine m = quiet_machine("machines/server.ini");
+	m.prefetch_adjacent = m.prefetch_stream = m.prefetch_stride = 0;
+	m.page_bytes = 65536;
+	m.huge_bytes = 0;
+	m.n_caches = 1;
+	m.n_tlbs = 1;
+	m.tlb[0].entries = 12;
+	m.tlb[0].ways = 12;
+	m.tlb[0].penalty = 200; /* what matters: a third of the 36 pages is there */
+	near(mean_cycles(&m, 36 * 1024, 1), mean_cycles(&m, 36 * 1024, 16), 0.03);
 }
 
 static void misses_overlap_up_to_the_machines_parallelism(void **state)
@@ -258,6 +274,7 @@ int main(void)
 		cmocka_unit_test(a_textbook_hierarchy_reads_as_in_the_textbook),
 		cmocka_unit_test(a_page_touched_once_pays_for_its_translation),
 		cmocka_unit_test(large_walks_made_small_cost_the_same),
+		cmocka_unit_test(small_machines_translate_as_often),
 		cmocka_unit_test(misses_overlap_up_to_the_machines_parallelism),
 		cmocka_unit_test(a_script_times_only_what_it_should),
 		cmocka_unit_test(stores_show_the_write_policy_in_their_pace),

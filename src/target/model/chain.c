@@ -85,7 +85,7 @@ static void simulate_endless(struct xr_model *model, struct xr_job *job, struct 
 		trip.unsettled = spec->unsettled;
 		settle(&model->machine, model->mem, &trip, job, out);
 	} else {
-		struct xr_machine small = xr_machine_scaled(&model->machine, by);
+		struct xr_machine small = xr_machine_scaled(&model->machine, by, xr_trip_stride(phase));
 		struct xr_mem *mem = xr_mem_new(&small, xr_rng_next(&model->rng));
 		struct xr_mem_buffer *buffer = xr_mem_buffer(mem, &spec->buffer, false);
 		if (c->huge)

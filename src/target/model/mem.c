@@ -628,12 +628,20 @@ static void scale(uint64_t *total, uint64_t *ways, uint64_t unit, uint64_t by)
 	*ways = w;
 }
 
-struct xr_machine xr_machine_scaled(const struct xr_machine *machine, uint64_t by)
+struct xr_machine xr_machine_scaled(const struct xr_machine *machine, uint64_t by, uint64_t stride)
 {
+	enum { PLACES = 16 }; /* of a page: with few of them, in an order that repeats, none is met again soon by chance */
 	struct xr_machine small = *machine;
-	for (int i = 0; i < small.n_caches; i++)
+	uint64_t least = PLACES * stride, pages_by = 1;
+	for (int i = 0; i < small.n_caches; i++) {
 		scale(&small.cache[i].capacity, &small.cache[i].ways, small.cache[i].line_bytes, by);
+		least = small.cache[i].line_bytes > least ? small.cache[i].line_bytes : least;
+	}
+	while (pages_by < by && small.page_bytes >= 2 * pages_by * least)
+		pages_by *= 2;
+	small.page_bytes /= pages_by;
+	small.huge_bytes /= pages_by;
 	for (int i = 0; i < small.n_tlbs; i++)
-		scale(&small.tlb[i].entries, &small.tlb[i].ways, 1, by);
+		scale(&small.tlb[i].entries, &small.tlb[i].ways, 1, by / pages_by);
 	return small;
 }

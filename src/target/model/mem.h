@@ -60,7 +60,9 @@ uint64_t xr_mem_accesses(const struct xr_mem *mem); /* simulated so far */
 /* Is a line in the cache that is `level`-th on the path of `use`? For tests. */
 bool xr_mem_holds(struct xr_mem *mem, int core, struct xr_mem_buffer *buffer, uint64_t offset, enum xr_use use, int level);
 
-/* A machine with everything that counts lines or pages divided by `by`: large experiments are made small with it. */
-struct xr_machine xr_machine_scaled(const struct xr_machine *machine, uint64_t by);
+/* A machine with caches divided by `by`, a power of two: large experiments over places `stride` apart are made small with
+ * it. Pages shrink, too, so that there are as many as before for TLBs as large as before, as long as a page has many places;
+ * what is left then divides TLBs. */
+struct xr_machine xr_machine_scaled(const struct xr_machine *machine, uint64_t by, uint64_t stride);
 
 #endif

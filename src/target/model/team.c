@@ -176,17 +176,19 @@ static void share_bandwidth(const struct xr_machine *m, const struct xr_mem *mem
 static void simulate_walks(struct xr_model *model, struct team *t)
 {
 	const struct xr_machine *m = &model->machine;
-	uint64_t most = 0, by = 1, rest = 0;
+	uint64_t most = 0, by = 1, rest = 0, stride = 0;
 	for (int i = 0; i < t->n; i++)
 		if (t->player[i].walks) {
 			uint64_t n = xr_trip_count(&t->player[i].work->chain.phase[0]),
 				 *which = i < counted(t) ? &most : &rest;
 			*which = n > *which ? n : *which;
+			uint64_t apart = xr_trip_stride(&t->player[i].work->chain.phase[0]);
+			stride = apart > stride ? apart : stride;
 		}
 	/* by those that count, so that a walk is simulated alike alone and opposed */
 	while (most / by > PLACES_MAX || rest / by > 8 * PLACES_MAX)
 		by *= 2;
-	struct xr_machine small = xr_machine_scaled(m, by);
+	struct xr_machine small = xr_machine_scaled(m, by, stride);
 	/* the first member's memory is backed first, so the same for every team that it is in */
 	struct xr_mem *mem = xr_mem_new(&small, model->seed);
 	for (int i = 0; i < t->n; i++) {

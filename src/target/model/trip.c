@@ -22,6 +22,20 @@ uint64_t xr_trip_count(const struct xr_phase *phase)
 	return n;
 }
 
+/* Single places listed one by one: a smaller trip leaves out whole spans. */
+static bool is_listed(const struct xr_phase *phase)
+{
+	return phase->n_spans > xr_trip_count(phase) / 8;
+}
+
+uint64_t xr_trip_stride(const struct xr_phase *phase)
+{
+	uint64_t stride = 0;
+	for (size_t i = 0; i < phase->n_spans; i++)
+		stride = phase->span[i].stride > stride ? phase->span[i].stride : stride;
+	return is_listed(phase) ? UINT32_MAX : stride;
+}
+
 static void shuffle(uint64_t *x, size_t n, uint64_t seed)
 {
 	struct xr_rng rng = {seed};
@@ -37,7 +51,7 @@ void xr_trip_init(struct xr_trip *trip, struct xr_mem_buffer *buffer, const stru
                   uint64_t keep)
 {
 	uint64_t total = xr_trip_count(phase), every = 1;
-	if (keep > 1 && phase->n_spans > total / 8) { /* single places: leave out whole spans */
+	if (keep > 1 && is_listed(phase)) {
 		every = keep;
 		keep = 1;
 	}

@@ -19,6 +19,7 @@ struct xr_trip {
 
 /* Counts places without listing them. */
 uint64_t xr_trip_count(const struct xr_phase *phase);
+uint64_t xr_trip_stride(const struct xr_phase *phase); /* of neighbouring places; large: they are listed one by one */
 /* Lists the places of a phase; with keep > 1 only about one in so many (of each span, or of the spans). */
 void xr_trip_init(struct xr_trip *trip, struct xr_mem_buffer *buffer, const struct xr_phase *phase, unsigned cursors,
                   uint64_t keep);

@@ -167,7 +167,7 @@ void xr_model_prepare_walk(struct xr_model *model, struct xr_job *job, struct xr
 	uint64_t by = 1;
 	while (xr_trip_count(&places) / by > (straight ? LINES_MAX : VISITS_MAX))
 		by *= 2;
-	struct xr_machine small = xr_machine_scaled(&model->machine, by);
+	struct xr_machine small = xr_machine_scaled(&model->machine, by, xr_trip_stride(&places));
 	struct xr_mem *mem = by > 1 ? xr_mem_new(&small, xr_rng_next(&model->rng)) : model->mem;
 	xr_trip_init(&trip, by > 1 ? xr_mem_buffer(mem, &region, true) : buffer, &places, 1, by);
 	struct xr_buffer data = {DATA_BUFFER, walk->data_bytes / by, XR_SMALL};
