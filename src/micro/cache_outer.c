@@ -523,13 +523,33 @@ static int find_level(struct outer *o, size_t level)
 	return put_effective(o, level, g.trouble ? g.trouble : "pages disagree about the number of ways");
 }
 
-static void put_absent(struct outer *o, size_t level)
+/* From this level on there is nothing to be told. */
+static void put_absent(struct outer *o, size_t from, const char *why)
 {
 	static const char *const what[] = {"capacity", "ways", "line", "latency"};
 
-	for (size_t i = 0; i < sizeof what / sizeof *what; i++)
-		xr_fact_none(xr_run_description(o->run), level_id(o, level, what[i]), XR_UNSUPPORTED,
-		             "there are %zu levels", o->n_levels - 1);
+	for (size_t level = from; level < 3; level++)
+		for (size_t i = 0; i < sizeof what / sizeof *what; i++)
+			xr_fact_none(xr_run_description(o->run), level_id(o, level, what[i]), XR_UNSUPPORTED, "%s",
+			             why);
+}
+
+/* Too little memory, or no cache that another could be behind. */
+static void put_nothing(struct outer *o)
+{
+	struct xr_description *d = xr_run_description(o->run);
+	const struct xr_fact *first = xr_description_fact(d, "cache.l1d.capacity");
+	const char *why = "the first cache is not known";
+
+	if (o->hit > 0)
+		why = xr_arena_printf(xr_run_arena(o->run), "only %.0f KiB of memory to walk in",
+		                      (double)o->room / 1024);
+	xr_fact_none(d, "cache.levels", XR_UNSUPPORTED, "%s", why);
+	if (first && first->status == XR_UNSUPPORTED) {
+		why = xr_fact_reason(first);
+		xr_fact_count(d, "cache.levels", 0, "", 0.95, "no set of addresses takes longer than another");
+	}
+	put_absent(o, 1, why);
 }
 
 static int run(struct xr_run *run)
@@ -540,8 +560,7 @@ static int run(struct xr_run *run)
 
 	set_up(&o, run);
 	if (o.n_items < 16 || o.hit <= 0) {
-		xr_fact_none(xr_run_description(run), "cache.levels", XR_UNSUPPORTED,
-		             "only %.0f KiB of memory to walk in", (double)o.room / 1024);
+		put_nothing(&o);
 		return 0;
 	}
 	if (find_levels(&o) != 0)
@@ -557,8 +576,8 @@ static int run(struct xr_run *run)
 		if (refine_latency(&o, &best) != 0)
 			return -1;
 	put_levels(&o);
-	for (size_t l = o.n_levels > 1 ? o.n_levels - 1 : 1; l < 3; l++)
-		put_absent(&o, l);
+	put_absent(&o, o.n_levels > 1 ? o.n_levels - 1 : 1,
+	           xr_arena_printf(xr_run_arena(run), "there are %zu levels", o.n_levels - 1));
 	return 0;
 }
 
