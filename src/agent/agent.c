@@ -65,7 +65,7 @@ static size_t n_samples, room_samples;
 static double sample_ns = 30000;
 static double core_alone;  /* see xr_core_find() */
 static double patience_ns; /* left for waiting until the core is ours */
-static double quiet_ns;    /* the same for code walks, of this batch */
+static double quiet_ns;    /* the same for walks, of this batch */
 static struct xr_team_pool *pool;
 static unsigned long long rng = 88172645463325252ull;
 
@@ -270,19 +270,59 @@ static void sample_ops(int i)
 	add_sample(i, &t);
 }
 
+/* By how many thousandths others slow the core down; 0: nobody is there. */
+static int others_on_core(void)
+{
+	const double alone = 1.06;
+	double slowdown = xr_core_slowdown();
+	return slowdown < alone ? 0 : slowdown > 1000 ? 1000000 : (int)(1000 * (slowdown - 1));
+}
+
+/* Until a time; what the last look said. Once may be luck. */
+static int wait_for_nobody(double until)
+{
+	int others = others_on_core();
+	while (others && xr_now_ns() < until) {
+		xr_where_restless();
+		others = others_on_core();
+		if (!others)
+			others = others_on_core();
+	}
+	return others;
+}
+
+static void time_work(struct spec *s, struct xr_team_sample *t)
+{
+	*t = (struct xr_team_sample){0};
+	if (is_script(s)) {
+		t->long_ops = xr_chain_run(s->chain, s->reps_long, &t->long_ns);
+	} else {
+		t->short_ns = timed_run(s, s->reps_short, &t->short_ops);
+		t->long_ns = timed_run(s, s->reps_long, &t->long_ops);
+	}
+}
+
+/* Walks through memory, between two looks at the core. If somebody was there, again, as long as this batch may wait. */
 static void sample_work(int i)
 {
+	const double most_ns = 2e7, away_ns = 1e5; /* so long, and what is needed is thrown out meanwhile */
 	struct spec *s = &specs[i];
-	struct xr_team_sample t = {0};
+	struct xr_team_sample t;
 	settle(s);
-	long before = xr_preemptions();
-	if (is_script(s)) {
-		t.long_ops = xr_chain_run(s->chain, s->reps_long, &t.long_ns);
-	} else {
-		t.short_ns = timed_run(s, s->reps_short, &t.short_ops);
-		t.long_ns = timed_run(s, s->reps_long, &t.long_ops);
-	}
-	t.hit = xr_preemptions() != before;
+	double start = xr_now_ns(), until = start + (quiet_ns < most_ns ? quiet_ns : most_ns), last = start;
+	do {
+		int others = wait_for_nobody(until);
+		if (!is_script(s) && xr_now_ns() - last > away_ns)
+			run_once(s, s->reps_long, NULL);
+		last = xr_now_ns();
+		long before = xr_preemptions();
+		time_work(s, &t);
+		t.hit = others_on_core();
+		t.hit = xr_preemptions() != before ? INT_MAX : others > t.hit ? others : t.hit;
+	} while (t.hit && xr_now_ns() < until);
+	quiet_ns -= quiet_ns > 0 ? last - start : 0;
+	if (!t.hit)
+		xr_where_at_peace();
 	add_sample(i, &t);
 }
 

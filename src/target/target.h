@@ -52,7 +52,7 @@ struct xr_reading {
 	double cycle_ns;      /* the reference cycle read beside it */
 	int samples, dropped;
 	int n_disturbed;      /* of the samples: interrupted, or taken while somebody else had a part of the core */
-	double waited_ns;     /* XR_WALK: until nobody did, for all specifications of the call together */
+	double waited_ns;     /* until nobody did (see xr_effort), for all specifications of the call together */
 	const double *sample; /* the samples in cycles per operation (XR_CLOCK, XR_SLICES: in ns), in order of time; if
 	                       * some are disturbed, these after the others, the worst last; lives until the next
 	                       * call for the same target */
@@ -70,7 +70,7 @@ struct xr_effort {
 	int samples_max;  /* more, for readings whose spread is above 1 %, up to this many (default 45) */
 	double sample_ns; /* length of one sample (default: from the clock, 20..100 us) */
 	bool hasty;       /* no waiting until nobody else uses the core: the answer does not hang on a few percent */
-	double quiet_ns;  /* XR_WALK: wait so long, all in all, for moments in which nobody else uses the core */
+	double quiet_ns;  /* XR_WALK, XR_CHAIN: wait so long, all in all, for moments in which nobody else uses the core */
 };
 
 /* What a target is, and what may be asked of it. */
