@@ -12,6 +12,7 @@ enum {
 	SAMPLES = 6,
 };
 static const double sample_ns = 10e3; /* short, to the same end */
+static const double waits = 0.2;      /* of the patience left, one call */
 
 /* In lines: all distances different, none below 3 or a power of two, so that neither pairs nor streams nor strides are
  * seen in them; all different modulo 8, so that they go to different sets. */
@@ -130,6 +131,15 @@ static struct xr_spec script(const struct xr_evict *e, uint32_t x, const struct 
 	return spec;
 }
 
+static double value_of(const struct xr_evict *e, const struct xr_reading *reading)
+{
+	if (reading->status != XR_READ_OK)
+		return -1;
+	if (!e->exact)
+		return xr_min(reading->sample, (size_t)reading->samples);
+	return reading->n_disturbed ? xr_lower(reading->sample, xr_quiet_samples(reading)) : reading->cycles;
+}
+
 int xr_evict_values(struct xr_evict *e, uint32_t x, const struct xr_items *others, size_t n, double *values)
 {
 	struct xr_effort effort = e->effort;
@@ -145,12 +155,10 @@ int xr_evict_values(struct xr_evict *e, uint32_t x, const struct xr_items *other
 
 		for (size_t i = 0; i < k; i++)
 			spec[i] = script(e, x, &others[done + i]);
-		if (xr_run_time_with(e->run, &effort, spec, k, reading) != 0)
+		if (xr_time_in_peace(e->peace, waits, e->run, effort, spec, k, reading) != 0)
 			return -1;
 		for (size_t i = 0; i < k; i++)
-			values[done + i] = reading[i].status != XR_READ_OK ? -1
-			                   : e->exact                      ? reading[i].cycles
-			                              : xr_min(reading[i].sample, (size_t)reading[i].samples);
+			values[done + i] = value_of(e, &reading[i]);
 		done += k;
 	}
 	return 0;

@@ -10,7 +10,7 @@
 #ifndef XR_METHOD_EVICT_H
 #define XR_METHOD_EVICT_H
 
-#include "micro/micro.h"
+#include "method/peace.h"
 
 struct xr_evict {
 	struct xr_run *run;
@@ -23,6 +23,7 @@ struct xr_evict {
 	uint32_t only;            /* > 0: of x, only its only-th line is timed */
 	unsigned passes;          /* over the others, in each of two orders (one pass: in one); 0: 2 */
 	bool exact;               /* the time matters, not only which level: all the lines, longer samples, no lowest */
+	struct xr_peace *peace;   /* NULL: no waiting for it */
 	struct xr_effort effort;  /* {0}: 6 short samples, or 9 usual ones when exact */
 };
 

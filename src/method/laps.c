@@ -17,6 +17,7 @@ static const double short_lap = 300;       /* visits: shorter ones repeat, and t
 static const double one_miss = 0.7;        /* per lap: less is noise */
 static const double one_miss_padded = 1.5; /* prefetchers may do something in the one pad and not in the other */
 static const double clear = 4;             /* standard errors */
+static const double waits = 0.05;          /* of the patience left, one call */
 
 void xr_shuffle(uint32_t *item, size_t n, struct xr_rng *rng)
 {
@@ -228,7 +229,7 @@ static int ask_batch(const struct xr_laps *laps, struct xr_lap *lap, size_t n)
 		effort = (struct xr_effort){.samples = SAMPLES,
 		                            .samples_max = SAMPLES,
 		                            .sample_ns = fmax(laps->sample_ns, LAPS * visit_ns * (double)most)};
-	status = xr_run_time_with(laps->run, &effort, spec, 2 * n, reading);
+	status = xr_time_in_peace(laps->peace, waits, laps->run, effort, spec, 2 * n, reading);
 	xr_arena_release(&arena);
 	for (size_t i = 0; i < n && status == 0; i++) {
 		lap[i].padded = is_padded(laps, &lap[i]);

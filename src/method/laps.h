@@ -14,8 +14,8 @@
 #ifndef XR_METHOD_LAPS_H
 #define XR_METHOD_LAPS_H
 
+#include "method/peace.h"
 #include "method/places.h"
-#include "micro/micro.h"
 
 struct xr_laps {
 	struct xr_run *run;
@@ -35,6 +35,7 @@ struct xr_laps {
 	bool tight;         /* flush lines may compete with what is visited `apart`: those at the same place are left out */
 	bool disturbed;     /* others use the core: what fits may miss a little, too */
 	bool restless;      /* laps that fit need not settle on this machine: unsettled ones tell as much */
+	struct xr_peace *peace; /* NULL: no waiting for it */
 	struct xr_effort effort; /* {0}: many short samples, so that some of them are of moments when nobody disturbs */
 	double sample_ns;   /* their length, at least */
 	double *left;       /* visits that may still be made; counted down, and for who asks to heed. NULL: nobody counts */

@@ -8,381 +8,23 @@
 #include <string.h>
 
 enum {
-	FINE = 1024,
-	FINE_MAX = 128,
-	CLIMB_FIRST = 2048, /* pages; more only as long as the end of the staircase is not flat */
-	STEPS_MOST = XR_STAIRS_MAX - 8,
-	SINGLES = 3, /* looks at a line, and */
-	EVERY = 2,   /* at each so many-th */
-	ZEROS = 3,   /* times that nothing is visited in between */
-	BASES = 6,   /* and that x is at hand all the same */
-	EXTRA = ZEROS + BASES,
-	LONG = 3,          /* steps */
-	OFTEN = 8,         /* steps of a level that is close to another */
-	ALONE = 5,         /* steps, of a level that only one staircase has seen */
-	FEW = 400,         /* pages */
-	CLOSER = 10,       /* walks between others */
-	PAGES_NONE = 4096, /* unit where there are no pages */
+	LONG = 3,  /* steps */
+	OFTEN = 8, /* steps of a level that is close to another */
+	ALONE = 5, /* steps, of a level that only one staircase has seen */
 };
 
-static const double coarse = 1.5, fine = 1.2;
-static const double differs = 1.25, closest = 1.2; /* steps to look between: in cycles, in pages */
-static const double reach = 1.3;                   /* in pages, a level reaches at least so far */
-static const double gap_least = 1.5;               /* sizes of walks that differ lie no further apart */
-static const double beyond = 2.5;                  /* times the latency of a level: not that level any more */
-static const double steep = 1.2;                   /* they differ by this factor */
-static const double grows = 1.25;                  /* as long as a walk of twice the size does, there is more to come */
-static const double flat_least = 0.03, flat_most = 0.11; /* steps of one level differ by at most this */
+static const double reach = 1.3;       /* in pages, a level reaches at least so far */
+static const double flat_least = 0.03; /* steps of one level differ by this, or more, up to XR_STAIRS_FLAT */
 static const double equal = 0.005, exact = 0.02;
 static const double apart = 1.14;    /* levels differ by at least this factor */
 static const double apart_far = 1.5; /* those that only a walk has seen */
 static const double alone = 1.5;     /* one that a single staircase has seen, long enough */
 static const double same_as_hit = 1.2;
-static const double looking_most = 4; /* times the first latency, per line; more, and it was something else */
-static const double single_most = 20; /* cycles that a look at a single access may be wrong by */
-static const double fine_ns = 2;      /* resolution of a clock that can time a single access */
 static const double same_quiet = 1.4; /* pages of one level differ by no more on a quiet machine: ways through a mesh */
-static const double same_at_most = 1.6; /* what two staircases find of one level differs by no more */
-static const double noise_most = 0.15;  /* of the first latency: more would make one of two levels */
-static const double restless = 0.05;    /* of the first latency: on a quiet machine it varies by less */
-
-static size_t grid(const uint32_t *order, size_t n, double factor, double hit, struct xr_items *set,
-                   struct xr_staircase *stairs)
-{
-	double items = 1;
-
-	*stairs = (struct xr_staircase){.hit = hit};
-	stairs->least = factor < coarse ? 4 : 2;
-	while ((size_t)items <= n && stairs->n + 1 < XR_STAIRS_MAX) {
-		set[stairs->n] = (struct xr_items){order, (size_t)items, false};
-		stairs->pages[stairs->n++] = floor(items);
-		items = fmax(items + 1, items * factor);
-	}
-	return stairs->n;
-}
-
-/* Reads k steps, each call with its own zero (there must be room for as many as ZEROS and BASES more). With no others at all x
- * stays in the first level: how much that varies is what the steps may vary. What looking itself takes grows with the
- * others, for they push out what the program that looks needs, and with what else the core is busy with: so some of the steps
- * are taken again with x at hand, and what that takes more than the first level is taken off. */
-static int read_steps(struct xr_evict *e, uint32_t x, struct xr_items *set, size_t k, double *cycles,
-                      struct xr_staircase *stairs)
-{
-	double *zero = cycles + k, *base = zero + ZEROS;
-	size_t bases = k < 3 ? k : k / 3 + 2 < BASES ? k / 3 + 2 : BASES, of[BASES] = {0};
-
-	if (k == 0)
-		return 0;
-	for (size_t i = 0; i < ZEROS; i++)
-		set[k + i] = (struct xr_items){NULL, 0, false};
-	for (size_t i = 0; i < bases; i++) {
-		of[i] = bases > 1 ? (k - 1) * i / (bases - 1) : 0;
-		set[k + ZEROS + i] = set[of[i]];
-		set[k + ZEROS + i].warm = true;
-	}
-	if (xr_evict_values(e, x, set, k + ZEROS + bases, cycles) != 0)
-		return -1;
-	stairs->noise = fmax(stairs->noise, xr_mad(zero, ZEROS));
-	stairs->range = fmax(stairs->range, xr_max(zero, ZEROS) - xr_min(zero, ZEROS));
-	for (size_t i = 0, b = 0; i < k; i++) {
-		double part, shift;
-
-		while (b + 2 < bases && i > of[b + 1])
-			b++;
-		part = b + 1 < bases ? (double)(i - of[b]) / (double)(of[b + 1] - of[b]) : 0;
-		shift = stairs->hit - base[b] - (part > 0 ? part * (base[b + 1] - base[b]) : 0);
-		cycles[i] += fabs(shift) > looking_most * stairs->hit ? 0 : shift;
-	}
-	return 0;
-}
-
-static void insert(struct xr_staircase *s, size_t at, double pages, double cycles)
-{
-	for (size_t i = s->n; i > at; i--) {
-		s->pages[i] = s->pages[i - 1];
-		s->cycles[i] = s->cycles[i - 1];
-	}
-	s->pages[at] = pages;
-	s->cycles[at] = cycles;
-	s->n++;
-}
-
-/* Steps between those that differ, as long as they are cheap: a level hardly larger than the nearer one has few steps. */
-static int look_closer(struct xr_evict *e, uint32_t x, const uint32_t *order, struct xr_staircase *s)
-{
-	struct xr_items set[XR_STAIRS_MAX + EXTRA] = {{NULL, 0, false}};
-	double cycles[XR_STAIRS_MAX + EXTRA];
-	size_t k = 0;
-
-	for (size_t i = 1; i < s->n && s->n + k < XR_STAIRS_MAX && s->pages[i] <= FEW; i++)
-		if (s->cycles[i] > differs * s->cycles[i - 1] && s->pages[i] >= closest * s->pages[i - 1] &&
-		    s->pages[i] >= s->pages[i - 1] + 2)
-			set[k++] = (struct xr_items){order, (size_t)ceil(sqrt(s->pages[i] * s->pages[i - 1])), false};
-	if (read_steps(e, x, set, k, cycles, s) != 0)
-		return -1;
-	for (size_t j = 0; j < k; j++) {
-		size_t at = 0;
-
-		while (at < s->n && s->pages[at] < (double)set[j].n)
-			at++;
-		insert(s, at, (double)set[j].n, cycles[j]);
-	}
-	return 0;
-}
-
-/* The middle one of the steps at this level; n: none. */
-static size_t step_at(const struct xr_staircase *s, double level)
-{
-	size_t first = s->n, last = s->n;
-
-	for (size_t i = 0; i < s->n; i++)
-		if (fabs(s->cycles[i] - level) <= flat_most * level + 3 * s->noise) {
-			first = first == s->n ? i : first;
-			last = i;
-		}
-	return first == s->n ? first : (first + last) / 2;
-}
-
-/* Where a clock can time a single line once: of a few looks at lines of x, how many find them at the level? A line that
- * is now nearer and now farther is at neither end of a mean. */
-static int check_singly(struct xr_evict *e, uint32_t x, struct xr_items others, const struct xr_staircase *stairs,
-                        double near, double far, size_t *there, size_t *all)
-{
-	struct xr_items set[2 * SINGLES] = {{NULL, 0, false}};
-	double value[2 * SINGLES];
-
-	e->effort = (struct xr_effort){.samples = 1, .samples_max = 1, .sample_ns = 1};
-	for (size_t i = 0; i < SINGLES; i++)
-		set[SINGLES + i] = others;
-	*there = *all = 0;
-	for (e->only = 1; e->only <= e->lines; e->only += EVERY) {
-		if (xr_evict_values(e, x, set, 2 * SINGLES, value) != 0)
-			return -1;
-		for (size_t i = 0; i < SINGLES; i++) {
-			double cycles = value[SINGLES + i] + stairs->hit - xr_median(value, SINGLES);
-
-			*there += cycles > near && cycles < far;
-			++*all;
-		}
-	}
-	return 0;
-}
-
-/* Else: of each line, the mean of many. */
-static int check_lines(struct xr_evict *e, uint32_t x, struct xr_items others, const struct xr_staircase *stairs,
-                       double near, double far, size_t *there, size_t *all)
-{
-	struct xr_items set[2] = {{NULL, 0, false}, others};
-
-	*there = *all = 0;
-	for (e->only = 1; e->only <= e->lines; e->only++) {
-		double value[2];
-
-		if (xr_evict_values(e, x, set, 2, value) != 0)
-			return -1;
-		value[1] += stairs->hit - value[0]; /* what looking adds */
-		*there += value[1] > near && value[1] < far;
-		++*all;
-	}
-	return 0;
-}
-
-int xr_staircase_check(const struct xr_evict *evict, uint32_t x, const uint32_t *order,
-                       const struct xr_staircase *stairs, double near, double level, double far, int *vote)
-{
-	struct xr_evict e = *evict;
-	size_t at = step_at(stairs, level), there, all;
-	double unit = (double)(e.page ? e.page : e.item);
-	bool fine_clock = xr_run_number(e.run, "timer.resolution", 1) <= fine_ns;
-	struct xr_items others = {order, 0, false};
-
-	*vote = 0;
-	if (at == stairs->n)
-		return 0;
-	e.exact = true;
-	e.passes = stairs->near ? 0 : 1;
-	e.block = stairs->near ? FINE : 0;
-	others.n = (size_t)lround(stairs->pages[at] * (stairs->near ? unit / FINE : 1));
-	if ((fine_clock && level - near > single_most ? check_singly : check_lines)(
-		    &e, x, others, stairs, (near + level) / 2, (level + far) / 2, &there, &all) != 0)
-		return -1;
-	*vote = there * 2 > all ? 1 : -1;
-	return 0;
-}
-
-/* How many of the last steps are alike. */
-static size_t steps_at_end(const struct xr_staircase *s)
-{
-	size_t k = 1;
-
-	while (k < s->n && fabs(s->cycles[s->n - 1 - k] / s->cycles[s->n - k] - 1) <= flat_most)
-		k++;
-	return k;
-}
-
-/* Has it arrived, and stayed for a while? */
-static bool is_at(const struct xr_staircase *s, double top)
-{
-	return top > 0 && steps_at_end(s) >= LONG && fabs(s->cycles[s->n - 1] / top - 1) <= flat_most;
-}
-
-int xr_staircase_climb(const struct xr_evict *evict, uint32_t x, const uint32_t *order, size_t n, double hit,
-                       double top, struct xr_staircase *stairs)
-{
-	struct xr_evict e = *evict;
-	struct xr_items set[XR_STAIRS_MAX + EXTRA], rest[XR_STAIRS_MAX + EXTRA];
-	double cycles[XR_STAIRS_MAX + EXTRA];
-	size_t k = grid(order, n < CLIMB_FIRST ? n : CLIMB_FIRST, coarse, hit, set, stairs), near = 0;
-	double end = 0, pages = stairs->pages[k - 1];
-
-	e.exact = true;
-	e.passes = 1;
-	while (near < k && stairs->pages[near] <= FEW)
-		near++;
-	memcpy(rest, set + near, (k - near) * sizeof *set);
-	/* From both ends: what is between the end and where it has been reached is the same. */
-	if (near < k && !(top > 0)) {
-		struct xr_items last[1 + EXTRA] = {rest[k - near - 1]};
-
-		if (read_steps(&e, x, last, 1, cycles, stairs) != 0)
-			return -1;
-		top = end = cycles[0];
-		k--;
-	}
-	if (read_steps(&e, x, set, near, cycles, stairs) != 0)
-		return -1;
-	memcpy(stairs->cycles, cycles, near * sizeof *cycles);
-	stairs->n = near;
-	if (!is_at(stairs, top)) {
-		if (read_steps(&e, x, rest, k - near, cycles, stairs) != 0)
-			return -1;
-		memcpy(stairs->cycles + near, cycles, (k - near) * sizeof *cycles);
-		stairs->n = k;
-	}
-	if (end > 0)
-		insert(stairs, stairs->n, pages, end);
-	/* Has it only just left a level? */
-	while (steps_at_end(stairs) < LONG && stairs->n < STEPS_MOST &&
-	       coarse * stairs->pages[stairs->n - 1] <= (double)n) {
-		set[0] = (struct xr_items){order, (size_t)(coarse * stairs->pages[stairs->n - 1]), false};
-		if (read_steps(&e, x, set, 1, cycles, stairs) != 0)
-			return -1;
-		insert(stairs, stairs->n, (double)set[0].n, cycles[0]);
-	}
-	return look_closer(&e, x, order, stairs) != 0 || look_closer(&e, x, order, stairs) != 0 ? -1 : 0;
-}
-
-static int add_walk(const struct xr_walk *walk, double bytes, struct xr_staircase *s, bool *added)
-{
-	double page = (double)(walk->page ? walk->page : PAGES_NONE), pages = floor(bytes / page), cycles;
-	size_t at = s->n;
-
-	*added = false;
-	if (s->n == XR_STAIRS_MAX || pages < 1)
-		return 0;
-	if (xr_walk_time(walk, (uint64_t)(pages * page), &cycles, NULL) != 0)
-		return -1;
-	if (cycles < 0)
-		return 0;
-	while (at > 0 && s->pages[at - 1] > pages)
-		at--;
-	insert(s, at, pages, cycles);
-	*added = true;
-	return 0;
-}
-
-/* The widest gap between neighbours that differ; 0: there is none left. */
-static size_t widest_gap(const struct xr_staircase *s)
-{
-	double widest = gap_least;
-	size_t gap = 0;
-
-	for (size_t i = 1; i < s->n; i++) {
-		double wide = s->pages[i] / s->pages[i - 1];
-
-		if (s->cycles[i] > steep * s->cycles[i - 1] && wide > widest) {
-			widest = wide;
-			gap = i;
-		}
-	}
-	return gap;
-}
-
-static bool still_grows(const struct xr_staircase *s)
-{
-	return s->n > 1 && s->cycles[s->n - 1] > grows * s->cycles[s->n - 2];
-}
-
-/* The last walk once more: it may have been somebody else who made it slow. */
-static int walk_again(const struct xr_walk *walk, struct xr_staircase *s)
-{
-	double page = (double)(walk->page ? walk->page : PAGES_NONE), cycles;
-
-	if (xr_walk_time(walk, (uint64_t)(s->pages[s->n - 1] * page), &cycles, NULL) != 0)
-		return -1;
-	if (cycles > 0)
-		s->cycles[s->n - 1] = fmin(s->cycles[s->n - 1], cycles);
-	return 0;
-}
-
-int xr_staircase_far(const struct xr_walk *walk, uint64_t from, uint64_t to, uint64_t most, double known,
-                     struct xr_staircase *stairs)
-{
-	double page = (double)(walk->page ? walk->page : PAGES_NONE), bytes;
-	bool added = true;
-	size_t gap;
-
-	*stairs = (struct xr_staircase){.far = true, .least = 2};
-	for (bytes = (double)from; bytes < (double)to / 2.5; bytes *= 16)
-		if (add_walk(walk, bytes, stairs, &added) != 0)
-			return -1;
-	if (add_walk(walk, (double)to / 2, stairs, &added) != 0 || add_walk(walk, (double)to, stairs, &added) != 0)
-		return -1;
-	/* Far beyond the levels known it is memory that is walked over; page tables that leave the caches make that slower and
-	 * slower, too. */
-	for (bytes = 2 * (double)to; added && bytes <= (double)most; bytes *= 2) {
-		if (stairs->n > 1 && stairs->cycles[stairs->n - 2] > beyond * known)
-			break;
-		if (still_grows(stairs) && walk_again(walk, stairs) != 0)
-			return -1;
-		if (!still_grows(stairs))
-			break;
-		if (add_walk(walk, bytes, stairs, &added) != 0)
-			return -1;
-	}
-	for (int i = 0; i < CLOSER && added && (gap = widest_gap(stairs)) > 0; i++) {
-		bytes = sqrt(stairs->pages[gap] * stairs->pages[gap - 1]) * page;
-		if (add_walk(walk, bytes, stairs, &added) != 0)
-			return -1;
-	}
-	return 0;
-}
-
-int xr_staircase_near(const struct xr_evict *evict, double hit, struct xr_staircase *stairs)
-{
-	struct xr_evict e = *evict;
-	struct xr_items set[XR_STAIRS_MAX + EXTRA];
-	double cycles[XR_STAIRS_MAX + EXTRA];
-	uint64_t page = e.page ? e.page : e.item;
-	uint32_t order[FINE_MAX] = {0}, n = 0;
-	size_t k;
-
-	e.exact = true;
-	e.block = FINE;
-	while (n < FINE_MAX && e.item + (n + 1) * (uint64_t)FINE <= e.buffer.bytes) {
-		order[n] = n;
-		n++;
-	}
-	k = grid(order, n, fine, hit, set, stairs);
-	if (read_steps(&e, 0, set, k, cycles, stairs) != 0)
-		return -1;
-	stairs->near = true;
-	for (size_t i = 0; i < k; i++) {
-		stairs->pages[i] *= FINE / (double)page;
-		stairs->cycles[i] = cycles[i];
-	}
-	return 0;
-}
+static const double same_at_most = 1.6;              /* what two staircases find of one level differs by no more */
+static const double noise_most = 0.15;               /* of the first latency: more would make one of two levels */
+static const double around = 1.3, rough_most = 0.25; /* how far a level may vary, beside others */
+static const double restless = 0.05;                 /* of the first latency: on a quiet machine it varies by less */
 
 struct step {
 	double cycles;
@@ -391,6 +33,16 @@ struct step {
 	bool far;    /* from a walk over all lines, whose steps are rounded */
 	bool last;   /* the staircase ends on it */
 	size_t from; /* number of its staircase */
+};
+
+/* Staircases, and their flat stretches, by time. */
+struct view {
+	const struct xr_staircase *stairs;
+	size_t n_stairs, climbs;
+	double hit, noise, flat;
+	bool restless; /* others use the core, or the caches behind it */
+	struct step *step;
+	size_t n;
 };
 
 static int by_cycles(const void *a, const void *b)
@@ -414,33 +66,68 @@ static double flat_of(const struct xr_staircase *stairs, size_t n)
 				count++;
 			}
 		}
-	return fmin(flat_most, flat_least + (count > 0 ? 4 * sum / count : 0));
+	return fmin(XR_STAIRS_FLAT, flat_least + (count > 0 ? 4 * sum / count : 0));
+}
+
+/* How far staircases go down around this time, as a share. Visiting more others never brings a page nearer: that is what a
+ * level varies by while others use it, too. */
+static double rough_at(const struct view *v, double cycles)
+{
+	double rough = 0;
+
+	for (size_t k = 0; k < v->n_stairs && v->restless; k++)
+		for (size_t i = 1; i < v->stairs[k].n && !v->stairs[k].far; i++) {
+			double before = v->stairs[k].cycles[i - 1], now = v->stairs[k].cycles[i];
+
+			if (now < before && now * around > cycles && before < cycles * around)
+				rough = fmax(rough, 2 * (1 - now / before)); /* from the one end to the other */
+		}
+	return fmin(rough, rough_most);
 }
 
 /* The flat stretches of one staircase: neighbours that agree. */
-static size_t flat_steps(const struct xr_staircase *s, size_t from, double flat, struct step *step)
+static size_t flat_steps(const struct view *v, size_t from, struct step *step)
 {
+	const struct xr_staircase *s = &v->stairs[from];
+	const double flat = s->far ? XR_STAIRS_FLAT : v->flat;
 	size_t k = 0;
 
 	for (size_t i = 0; i < s->n;) {
 		size_t end = i + 1;
 
 		while (end < s->n &&
-		       fabs(s->cycles[end] - s->cycles[end - 1]) <= flat * s->cycles[end - 1] + 3 * s->noise)
+		       fabs(s->cycles[end] - s->cycles[end - 1]) <=
+		               fmax(flat, rough_at(v, s->cycles[end - 1])) * s->cycles[end - 1] + 3 * s->noise)
 			end++;
 		/* Fewer, if they are the same: what is between levels is not. */
 		if (s->cycles[i] > 0 &&
-		    (end - i >= s->least || (end - i >= LONG && fabs(s->cycles[end - 1] / s->cycles[i] - 1) < equal))) {
-			step[k].cycles = xr_median(&s->cycles[i], end - i);
-			step[k].far = s->far;
-			step[k].last = end == s->n;
-			step[k].span = s->pages[end - 1] / s->pages[i];
-			step[k].from = from;
-			step[k++].weight = (int)(end - i);
-		}
+		    (end - i >= s->least || (end - i >= LONG && fabs(s->cycles[end - 1] / s->cycles[i] - 1) < equal)))
+			step[k++] = (struct step){.cycles = xr_median(&s->cycles[i], end - i),
+			                          .far = s->far,
+			                          .last = end == s->n,
+			                          .span = s->pages[end - 1] / s->pages[i],
+			                          .from = from,
+			                          .weight = (int)(end - i)};
 		i = end;
 	}
 	return k;
+}
+
+static bool view_init(struct view *v, const struct xr_staircase *stairs, size_t n, double hit)
+{
+	*v = (struct view){.stairs = stairs, .n_stairs = n, .hit = hit, .flat = flat_of(stairs, n)};
+	v->step = calloc(n * XR_STAIRS_MAX + 1, sizeof *v->step);
+	if (!v->step)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		v->noise = fmin(noise_most * hit, fmax(v->noise, stairs[i].noise));
+		v->restless = v->restless || stairs[i].range > restless * hit || stairs[i].disturbed;
+		v->climbs += !stairs[i].far && !stairs[i].near;
+	}
+	for (size_t i = 0; i < n; i++)
+		v->n += flat_steps(v, i, v->step + v->n);
+	qsort(v->step, v->n, sizeof *v->step, by_cycles);
+	return true;
 }
 
 /* Where a staircase leaves a level: the number of others at the last step below the middle to the next one. */
@@ -469,14 +156,17 @@ void xr_levels_sizes(const struct xr_staircase *stairs, size_t n, struct xr_leve
 }
 
 /* Where the steps of the next level begin. Behind the caches, a walk grows slower with its size for other reasons too. */
-static size_t next_group(const struct step *step, size_t i, size_t n, double noise)
+static size_t next_group(const struct view *v, size_t i)
 {
 	size_t end = i + 1;
 
-	while (end < n &&
-	       step[end].cycles <=
-	               step[end - 1].cycles * (step[end - 1].far && step[end].far ? apart_far : apart) + 3 * noise)
-		end++;
+	for (; end < v->n; end++) {
+		const struct step *before = &v->step[end - 1], *now = &v->step[end];
+		double factor = before->far && now->far ? apart_far : fmax(apart, 1 + rough_at(v, before->cycles));
+
+		if (now->cycles > before->cycles * factor + 3 * v->noise)
+			break;
+	}
 	return end;
 }
 
@@ -570,53 +260,36 @@ static bool is_exact(const struct xr_level *l, const struct step *step, size_t n
 	return l->spread < exact && (l->seen >= ALONE || (l->seen >= LONG && reaches));
 }
 
-size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, struct xr_level *level, size_t *dropped)
+/* Where the steps of one level, from i on, end: with groups that may be the same. */
+static size_t level_end(const struct view *v, size_t i)
 {
-	struct step *step = calloc(n * XR_STAIRS_MAX + 1, sizeof *step);
-	struct xr_level memory = {0};
-	size_t n_steps = 0, k = 1, climbs = 0;
-	double noise = 0, range = 0;
+	const double same = v->restless ? same_at_most : same_quiet;
+	size_t end = next_group(v, i);
 
-	*dropped = 0;
-	memset(level, 0, XR_LEVELS_MAX * sizeof *level);
-	if (!step)
-		return 0;
-	for (size_t i = 0; i < n; i++)
-		noise = fmin(noise_most * hit, fmax(noise, stairs[i].noise)), range = fmax(range, stairs[i].range),
-		climbs += !stairs[i].far && !stairs[i].near;
-	for (size_t i = 0; i < n; i++)
-		n_steps += flat_steps(&stairs[i], i, stairs[i].far ? flat_most : flat_of(stairs, n), step + n_steps);
-	qsort(step, n_steps, sizeof *step, by_cycles);
-	level[0].latency = hit;
-	for (size_t i = 0, end; i < n_steps && k < XR_LEVELS_MAX - 1; i = end) {
-		struct xr_level next;
-		bool alone_here;
+	while (end < v->n && v->step[end].cycles < same * v->step[end - 1].cycles) {
+		size_t more = next_group(v, end);
 
-		end = next_group(step, i, n_steps, noise);
-		while (end < n_steps &&
-		       step[end].cycles < (range > restless * hit ? same_at_most : same_quiet) * step[end - 1].cycles) {
-			size_t more = next_group(step, end, n_steps, noise);
-
-			if (is_far(step + i, end - i) || is_far(step + end, more - end) ||
-			    told_apart(step + i, end - i, step + end, more - end))
-				break;
-			end = more;
-		}
-		next = level_of(step + i, end - i);
-		alone_here =
-			stands_alone(next.latency, level[k - 1].latency, end < n_steps ? step[end].cycles : INFINITY);
-		if (next.latency <= hit * same_as_hit + 2 * noise)
-			level[0].seen += next.seen;
-		else if (is_far(step + i, end - i)) /* pages can be pushed into every level but the last, memory */
-			memory = next;
-		else if (is_level(&next, step + i, end - i, climbs, alone_here) ||
-		         (alone_here && range <= restless * hit && is_exact(&next, step + i, end - i)))
-			level[k++] = next;
-		else
-			*dropped += next.seen >= LONG && alone_here;
+		if (is_far(v->step + i, end - i) || is_far(v->step + end, more - end) ||
+		    told_apart(v->step + i, end - i, v->step + end, more - end))
+			break;
+		end = more;
 	}
-	/* What is quicker than a level that pages were pushed into was none; the end of a walk that never stays the same for
-	 * long is memory, too. */
+	return end;
+}
+
+/* What comes next behind a level: not where a walk has part of its lines in one level and part in another. */
+static double next_behind(const struct view *v, size_t end)
+{
+	while (end < v->n && v->step[end].far && !v->step[end].last)
+		end++;
+	return end < v->n ? v->step[end].cycles : INFINITY;
+}
+
+/* What is quicker than a level that pages were pushed into was none; the end of a walk that never stays the same for
+ * long is memory, too. */
+static size_t add_memory(const struct xr_staircase *stairs, size_t n, struct xr_level memory, struct xr_level *level,
+                         size_t k)
+{
 	if (memory.latency <= level[k - 1].latency * apart)
 		memory = (struct xr_level){0};
 	for (size_t i = 0; i < n && memory.latency == 0; i++)
@@ -624,7 +297,43 @@ size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, s
 			memory.latency = xr_median(stairs[i].cycles + stairs[i].n - 3, 3);
 	if (memory.latency > level[k - 1].latency * (memory.seen ? apart : apart_far))
 		level[k++] = memory;
-	free(step);
+	return k;
+}
+
+size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, struct xr_level *level,
+                      struct xr_unsettled *unsettled)
+{
+	struct xr_level memory = {0};
+	struct view v;
+	size_t k = 1;
+
+	*unsettled = (struct xr_unsettled){0};
+	memset(level, 0, XR_LEVELS_MAX * sizeof *level);
+	if (!view_init(&v, stairs, n, hit))
+		return 0;
+	level[0].latency = hit;
+	for (size_t i = 0, end; i < v.n && k < XR_LEVELS_MAX - 1; i = end) {
+		struct step *here = v.step + i;
+		struct xr_level next;
+		bool stands;
+
+		end = level_end(&v, i);
+		next = level_of(here, end - i);
+		stands = stands_alone(next.latency, level[k - 1].latency, next_behind(&v, end));
+		if (next.latency <= hit * same_as_hit + 2 * v.noise)
+			level[0].seen += next.seen;
+		else if (is_far(here, end - i)) /* pages can be pushed into every level but the last, memory */
+			memory = next;
+		else if (is_level(&next, here, end - i, v.climbs, stands) ||
+		         (stands && !v.restless && is_exact(&next, here, end - i)))
+			level[k++] = next;
+		else if (stands)
+			unsettled->dropped += next.seen >= LONG;
+		else
+			unsettled->between += is_shared(here, end - i);
+	}
+	k = add_memory(stairs, n, memory, level, k);
+	free(v.step);
 	xr_levels_sizes(stairs, n, level, k);
 	return k;
 }

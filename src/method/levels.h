@@ -1,27 +1,10 @@
-/* The levels of the memory hierarchy, from staircases.
- *
- * A staircase is how far out one page is after 1, 2, 3, 4, 6, … random others have been visited: it stays in a level
- * until enough of the others share its sets, and then is in the next, so the times are those of the levels, with sharp
- * steps between them, where a walk over all pages would show the average of many such steps.
- */
+/* The levels of the memory hierarchy, from staircases: where these stay for a while, and agree. */
 #ifndef XR_METHOD_LEVELS_H
 #define XR_METHOD_LEVELS_H
 
-#include "method/evict.h"
-#include "method/walk.h"
+#include "method/stairs.h"
 
-enum { XR_LEVELS_MAX = 6, XR_STAIRS_MAX = 40 };
-
-struct xr_staircase {
-	double pages[XR_STAIRS_MAX], cycles[XR_STAIRS_MAX];
-	size_t n;
-	double noise;     /* of each step, cycles */
-	double range;     /* of a few repetitions of the first one */
-	double hit;       /* latency of the first level */
-	size_t least;     /* steps that make a flat stretch */
-	bool far;         /* made by xr_staircase_far() */
-	bool near;        /* made by xr_staircase_near() */
-};
+enum { XR_LEVELS_MAX = 6 };
 
 struct xr_level {
 	double latency;   /* cycles */
@@ -31,28 +14,16 @@ struct xr_level {
 	double spread;    /* how far they are apart, as a share of the latency */
 };
 
-/* Are all lines of x there when the staircase is at this level? Where only some of them have left the nearer level, the mean
- * looks like a level of its own. near, far: the levels on both sides. *vote: 1, -1; 0: the staircase was never there. */
-int xr_staircase_check(const struct xr_evict *evict, uint32_t x, const uint32_t *order, const struct xr_staircase *stairs,
-                       double near, double level, double far, int *vote);
-
-/* One staircase of page x; the others are taken from `order`. hit: latency of the first level; top: of the last one that such a
- * staircase has come to, 0: not known. */
-int xr_staircase_climb(const struct xr_evict *evict, uint32_t x, const uint32_t *order, size_t n, double hit,
-                       double top, struct xr_staircase *stairs);
-
-/* One of the first page, the others being blocks of 1 KiB, all lines of them: sees levels that one page overflows. */
-int xr_staircase_near(const struct xr_evict *evict, double hit, struct xr_staircase *stairs);
-
-/* Not one page, but all of them: random walks over all lines of `from` to `to` bytes, the cost of translation taken off.
- * Rounds the steps, but sees levels that no set of pages fills. Goes on beyond `to`, up to `most`, until it is flat or
- * far beyond the farthest latency known. */
-int xr_staircase_far(const struct xr_walk *walk, uint64_t from, uint64_t to, uint64_t most, double known,
-                     struct xr_staircase *stairs);
+/* Where staircases stay for a while that is none of the levels. */
+struct xr_unsettled {
+	size_t dropped; /* far from the levels, but seen by too few, or not for long: another staircase may tell */
+	size_t between; /* close to one, and seen by more than one */
+};
 
 /* Pure: the levels that the staircases agree on, nearest first, the last one being memory. hit: latency of the first
- * level. *dropped: how many others too few of them have seen. */
-size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, struct xr_level *level, size_t *dropped);
+ * level. */
+size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, struct xr_level *level,
+                      struct xr_unsettled *unsettled);
 
 /* Pure: finds `items` of the first k levels. */
 void xr_levels_sizes(const struct xr_staircase *stairs, size_t n, struct xr_level *level, size_t k);

@@ -18,8 +18,8 @@
  */
 #include "method/effective.h"
 #include "method/geometry.h"
+#include "method/latency.h"
 #include "method/levels.h"
-#include "method/places.h"
 #include "micro/micro.h"
 #include "stat/stat.h"
 
@@ -43,9 +43,10 @@ enum {
 };
 static const uint64_t dense_wanted = UINT64_C(64) << 20, most_wanted = UINT64_C(256) << 20;
 static const double coarse_ns = 100;
-static const double varies = 0.15;       /* of the latency of a level: too much for one */
-static const double most_sure = 0.88;    /* of what a convention cuts out of a slope */
-static const double moves = 0.25;        /* too much to be a capacity */
+static const double patience_ns = 1.5e9, waited_little = 0.95; /* for a neighbour to pause, all in all */
+static const double varies = 0.15;                             /* of the latency of a level: too much for one */
+static const double most_sure = 0.88;                          /* of what a convention cuts out of a slope */
+static const double moves = 0.25;                              /* too much to be a capacity */
 static const double beside_others = 0.7; /* the same in a cache whose other users come and go from minute to minute */
 static const double shared = 1.5;        /* times as much is kept by who comes back sooner: others take it away */
 static const double MIB = 1 << 20;
@@ -56,6 +57,7 @@ static const double restless =
 struct outer {
 	struct xr_run *run;
 	struct xr_evict evict;
+	struct xr_peace peace;
 	uint64_t room, most; /* bytes of the buffer; of the largest walk */
 	uint64_t pool;       /* bytes of the pages that classes are looked for in */
 	struct xr_first first;
@@ -67,8 +69,9 @@ struct outer {
 	struct xr_level level[XR_LEVELS_MAX]; /* [0] is the first cache; the last one is memory */
 	size_t n_levels;
 	struct xr_staircase walk;
-	size_t dropped; /* what may be levels, but not enough staircases have seen */
-	double noise;   /* range of what should be equal in the staircases, cycles */
+	struct xr_unsettled unsettled;
+	struct xr_latency second;
+	double noise; /* range of what should be equal in the staircases, cycles */
 };
 
 /* Is the first level indexed by physical addresses? Then nobody knows which pages compete in it. */
@@ -89,6 +92,8 @@ static void set_up(struct outer *o, struct xr_run *run)
 
 	memset(o, 0, sizeof *o);
 	o->run = run;
+	o->peace.left_ns = patience_ns;
+	o->second.spread = INFINITY;
 	o->hit = xr_run_number(run, "cache.l1d.latency", 0);
 	o->l1_ways = (size_t)xr_run_number(run, "cache.l1d.ways", 8);
 	o->line = (uint64_t)xr_run_number(run, "cache.l1d.line", 64);
@@ -103,7 +108,8 @@ static void set_up(struct outer *o, struct xr_run *run)
 	o->pool = (uint64_t)fmin(POOL * fmax((double)item, way), (double)o->room);
 	o->most = info->memory_bytes / 4 < most_wanted ? info->memory_bytes / 4 : most_wanted;
 	o->n_items = o->room / item < PAGES_WANTED ? (size_t)(o->room / item) : PAGES_WANTED;
-	o->evict = (struct xr_evict){.run = run, .page = info->page_bytes, .buffer = {BUFFER, o->room, XR_SMALL}};
+	o->evict = (struct xr_evict){
+		.run = run, .page = info->page_bytes, .buffer = {BUFFER, o->room, XR_SMALL}, .peace = &o->peace};
 	xr_evict_shape(&o->evict, item, o->line, LINES);
 	if (xr_run_number(run, "timer.resolution", 1) > coarse_ns) { /* then only means of many repetitions tell */
 		o->evict.exact = true;
@@ -143,7 +149,7 @@ static bool is_coarse(const struct outer *o)
 
 static bool is_restless(const struct outer *o)
 {
-	return o->noise > restless * o->hit;
+	return o->noise > restless * o->hit || o->peace.left_ns < waited_little * patience_ns;
 }
 
 /* Takes out what only looks like a level, see xr_staircase_check(). */
@@ -169,7 +175,7 @@ static int check_levels(struct outer *o, const struct stairs *stairs)
 			continue;
 		memmove(&o->level[l], &o->level[l + 1], (o->n_levels - l - 1) * sizeof *o->level);
 		o->n_levels--;
-		o->dropped++; /* votes may be wrong, too, beside a neighbour */
+		o->unsettled.dropped++; /* votes may be wrong, too, beside a neighbour */
 		l--;
 		xr_levels_sizes(stairs->of, stairs->n, o->level, o->n_levels);
 	}
@@ -193,7 +199,7 @@ static int climb(struct outer *o, struct stairs *stairs)
 /* Is there something in the staircases that another one might clear up? */
 static bool is_unclear(const struct outer *o, size_t climbs)
 {
-	bool unclear = o->dropped > 0;
+	bool unclear = o->unsettled.dropped > 0 || (is_restless(o) && o->unsettled.between > 0);
 
 	for (size_t l = 1; l + 1 < o->n_levels && is_restless(o); l++)
 		unclear = unclear || o->level[l].witnesses < 2;
@@ -218,7 +224,7 @@ static int find_levels(struct outer *o)
 	do {
 		if (climb(o, &stairs) != 0)
 			return -1;
-		o->n_levels = xr_levels_from(stairs.of, stairs.n, o->hit, o->level, &o->dropped);
+		o->n_levels = xr_levels_from(stairs.of, stairs.n, o->hit, o->level, &o->unsettled);
 	} while (is_unclear(o, stairs.n - CLIMBS));
 	if (check_levels(o, &stairs) != 0)
 		return -1;
@@ -230,46 +236,26 @@ static int find_levels(struct outer *o)
 	return 0;
 }
 
-/* The latency of the second level, which staircases have found, again where these are noisy, by walks long enough to be
- * exact: one line of each of so many pages that the first level is full and this one is not, against a twin that costs the
- * TLB the same and stays in the first level. (Of a farther level, too many pages for that.) *best: how far such walks were
- * apart at best, as a share; taken where they are closer. */
-static int refine_latency(struct outer *o, double *best)
+/* The latency of the second level, again where staircases are noisy. */
+static int refine_latency(struct outer *o)
 {
-	enum { WALKS = 9, TWIN_SHARE = 4 /* of the first level, at most, is taken by a twin */, level = 1 };
-	struct xr_arena *arena = xr_run_arena(o->run);
-	double fill = (double)o->strangers, room = o->level[level].items, value[WALKS], spread, wide;
-	size_t n = (size_t)fmax(2 * fill, cbrt(fill * fill * room)); /* of many more, some overflow few ways */
-	struct xr_spec spec[2 * WALKS];
-	struct xr_reading reading[2 * WALKS];
-	struct xr_effort effort = {.samples = 9, .samples_max = 18};
+	struct xr_level *l = &o->level[1];
+	const struct xr_second second = {.evict = &o->evict,
+	                                 .order = o->order,
+	                                 .n_items = o->n_items,
+	                                 .fill = (double)o->strangers,
+	                                 .room = l->items,
+	                                 .lines = o->first.ways * o->first.way / o->line,
+	                                 .hit = o->hit,
+	                                 .about = l->latency};
 
-	if (o->n_levels < 3 || n < 2 || n > o->first.ways * o->first.way / o->line / TWIN_SHARE || n >= o->n_items ||
-	    fmax(o->noise / o->level[level].latency, o->level[level].spread) < 0.01)
+	if (o->n_levels < 3 || fmax(o->noise / l->latency, l->spread) < 0.01)
 		return 0;
-	for (size_t i = 0; i < WALKS; i++) {
-		struct xr_places set = xr_places_new(arena, n), twin = xr_places_new(arena, n);
-
-		xr_shuffle(o->order, o->n_items, xr_run_rng(o->run));
-		for (size_t k = 0; k < n; k++) {
-			xr_places_add(&set, o->order[k] * o->evict.item);
-			xr_places_add(&twin, o->order[k] * o->evict.item + k * o->line % o->evict.item);
-		}
-		spec[2 * i] = xr_places_cycle(arena, &set, o->evict.buffer, 0);
-		spec[2 * i + 1] = xr_places_cycle(arena, &twin, (struct xr_buffer){BUFFER + 1, o->room, XR_SMALL}, 0);
-	}
-	if (xr_run_time_with(o->run, &effort, spec, 2 * WALKS, reading) != 0)
+	if (xr_latency_of_second(&second, &o->second) != 0)
 		return -1;
-	for (size_t i = 0; i < WALKS; i++)
-		value[i] = reading[2 * i].cycles - reading[2 * i + 1].cycles + o->hit;
-	/* A set of pages may by chance overflow this level, its twin the first one: most do neither. In peace these are all the
-	 * same; beside a neighbour they are not, and those that lie close together are no better than the others. */
-	wide = xr_mad(value, WALKS);
-	value[0] = xr_densest(value, WALKS, &spread);
-	spread = fmax(spread, wide) / value[0];
-	if (fabs(value[0] / o->level[level].latency - 1) < 0.3 && spread < *best) {
-		o->level[level].latency = value[0];
-		o->level[level].spread = *best = spread;
+	if (o->second.spread < INFINITY) {
+		l->latency = o->second.cycles;
+		l->spread = o->second.spread;
 	}
 	return 0;
 }
@@ -299,7 +285,10 @@ static double sure_of_levels(const struct outer *o)
 		least = fmin(least, fmax(2.0 * o->level[l].witnesses, quiet * o->level[l].seen / 2));
 		mixed = mixed || (l + 2 < o->n_levels && o->level[l].spread > varies);
 	}
-	return fmin(may_be_translation(o) ? 0.6 : o->dropped || mixed ? 0.8 : 0.97, 1 - exp2(-least));
+	return fmin(may_be_translation(o)                                   ? 0.6
+	            : o->unsettled.dropped || o->unsettled.between || mixed ? 0.8
+	                                                                    : 0.97,
+	            1 - exp2(-least));
 }
 
 static void put_levels(struct outer *o)
@@ -315,11 +304,13 @@ static void put_levels(struct outer *o)
 		double latency = xr_snap_integer(o->level[l].latency, fmax(0.15, 0.02 * o->level[l].latency));
 		double whole = latency == round(latency) ? 1 : 0.85; /* a cache this near is whole cycles away */
 
-		/* Within 2 %, if what was seen varies by so much. */
+		/* Within 2 %, if what was seen varies by so much. And somebody who was there all the time adds always the same. */
 		double within = o->level[l].spread > 0 ? erf(0.02 / o->level[l].spread / M_SQRT2) : 1;
+		bool beside = l == 1 && o->second.spread < INFINITY && !o->second.peace;
 
 		fact = xr_fact_number(d, level_id(o, l, "latency"), latency, "cycles",
-		                      fmin(fmin(sure, whole), fmax(0.3, 0.97 * within)), "staircases of pages");
+		                      fmin(fmin(sure, beside ? 0.7 : whole), fmax(0.3, 0.97 * within)),
+		                      "staircases of pages");
 		xr_fact_add_series(fact, "cache.staircase");
 	}
 }
@@ -327,7 +318,7 @@ static void put_levels(struct outer *o)
 /* ---- one level ------------------------------------------------------------------------------------------------- */
 
 /* What laps need to know about a level. */
-static struct xr_laps laps_for(const struct outer *o, size_t level)
+static struct xr_laps laps_for(struct outer *o, size_t level)
 {
 	uint64_t page = o->evict.page ? o->evict.page : o->evict.item,
 		 way = o->first.way < page ? o->first.way : page; /* items lie in the same part of a larger one */
@@ -341,6 +332,7 @@ static struct xr_laps laps_for(const struct outer *o, size_t level)
 	                       .base = o->level[level].latency - o->hit,
 	                       .miss = o->level[level + 1].latency - o->level[level].latency,
 	                       .disturbed = is_restless(o),
+	                       .peace = &o->peace,
 	                       .effort = o->evict.effort};
 
 	if (o->level[level].items > 0)
@@ -556,7 +548,6 @@ static int run(struct xr_run *run)
 {
 	const double close_together = 0.005;
 	struct outer o;
-	double best = INFINITY;
 
 	set_up(&o, run);
 	if (o.n_items < 16 || o.hit <= 0) {
@@ -565,15 +556,16 @@ static int run(struct xr_run *run)
 	}
 	if (find_levels(&o) != 0)
 		return -1;
-	if (refine_latency(&o, &best) != 0)
+	if (refine_latency(&o) != 0)
 		return -1;
 	put_levels(&o);
 	for (size_t l = 1; l + 1 < o.n_levels; l++)
 		if (find_level(&o, l) != 0)
 			return -1;
 	/* Whoever was there may have gone meanwhile. */
-	for (int i = 0; i < 2 && best > close_together && best < INFINITY; i++)
-		if (refine_latency(&o, &best) != 0)
+	for (int i = 0; i < 2 && o.second.spread < INFINITY && (o.second.spread > close_together || !o.second.peace);
+	     i++)
+		if (refine_latency(&o) != 0)
 			return -1;
 	put_levels(&o);
 	put_absent(&o, o.n_levels > 1 ? o.n_levels - 1 : 1,

@@ -1,8 +1,7 @@
-/* Patterns of addresses and levels from staircases: what the engines of the data side rest on. */
+/* Patterns of addresses: what the engines of the data side rest on. */
 #include "method/compact.h"
 #include "method/colours.h"
 #include "method/geometry.h"
-#include "method/levels.h"
 #include "method/places.h"
 #include "method/translate.h"
 
@@ -173,83 +172,6 @@ static void curves_are_read_between_their_points(void **state)
 		assert_true(pages[i] > pages[i - 1]);
 }
 
-static struct xr_staircase stairs_of(const double *cycles, size_t n, double jitter, struct xr_rng *rng)
-{
-	struct xr_staircase s = {.n = n, .least = 2, .noise = jitter};
-
-	for (size_t i = 0; i < n; i++) {
-		s.pages[i] = (double)(i + 1);
-		s.cycles[i] = cycles[i] + jitter * (xr_rng_unit(rng) - 0.5);
-	}
-	return s;
-}
-
-static void levels_are_the_steps_that_staircases_agree_on(void **state)
-{
-	static const double one[] = {5, 5, 5, 9, 14, 14, 14, 14, 40, 70, 70, 70, 70},
-			    two[] = {5, 5, 5, 5, 14, 14, 14, 70, 70, 70, 70, 70, 70};
-	struct xr_rng rng = {3};
-	struct xr_level level[XR_LEVELS_MAX];
-	size_t dropped;
-
-	(void)state;
-	for (int i = 0; i < 50; i++) {
-		struct xr_staircase s[3] = {stairs_of(one, 13, 0.2, &rng), stairs_of(two, 13, 0.2, &rng), {.n = 0}};
-		static const double far[] = {14, 20, 50, 70, 70, 180, 270, 275, 280};
-
-		s[2] = stairs_of(far, 9, 0.2, &rng);
-		s[2].far = true;
-		assert_int_equal(xr_levels_from(s, 3, 5, level, &dropped), 4);
-		assert_true(level[1].latency > 13.5 && level[1].latency < 14.5);
-		assert_true(level[2].latency > 69 && level[2].latency < 71);
-		assert_true(level[3].latency > 260 && level[3].latency < 290);
-	}
-}
-
-static void a_page_between_levels_is_no_level(void **state)
-{
-	static const double torn[] = {5, 5, 5, 9.5, 9.5, 9.5, 14, 14, 14, 14},
-			    plain[] = {5, 5, 5, 5, 14, 14, 14, 14, 14, 14};
-	struct xr_rng rng = {3};
-	struct xr_level level[XR_LEVELS_MAX];
-	size_t dropped;
-	struct xr_staircase s[3] = {stairs_of(torn, 10, 0, &rng), stairs_of(plain, 10, 0, &rng),
-	                            stairs_of(plain, 10, 0, &rng)};
-
-	(void)state;
-	assert_int_equal(xr_levels_from(s, 3, 5, level, &dropped), 2);
-}
-
-/* A far level takes longer from some pages than from others: no staircase has been on both, so it is one. */
-static void what_no_staircase_tells_apart_is_one_level(void **state)
-{
-	static const double quick[] = {5, 5, 5, 14, 14, 14, 79, 79, 79}, slow[] = {5, 5, 5, 14, 14, 14, 103, 103, 103},
-			    both[] = {5, 5, 14, 14, 14, 79, 79, 79, 79, 103, 103, 103, 103};
-	struct xr_rng rng = {3};
-	struct xr_level level[XR_LEVELS_MAX];
-	size_t dropped;
-	struct xr_staircase s[2] = {stairs_of(quick, 9, 0, &rng), stairs_of(slow, 9, 0, &rng)},
-			    t[2] = {stairs_of(both, 13, 0, &rng), stairs_of(both, 13, 0, &rng)};
-
-	(void)state;
-	s[0].range = t[0].range = 1; /* a machine with neighbours */
-	assert_int_equal(xr_levels_from(s, 2, 5, level, &dropped), 3);
-	assert_int_equal(level[2].witnesses, 2);
-	assert_int_equal(xr_levels_from(t, 2, 5, level, &dropped), 4);
-}
-
-static void flat_memory_is_one_level(void **state)
-{
-	static const double flat[] = {2, 2, 2, 2, 2, 2};
-	struct xr_rng rng = {3};
-	struct xr_level level[XR_LEVELS_MAX];
-	size_t dropped;
-	struct xr_staircase s[2] = {stairs_of(flat, 6, 0, &rng), stairs_of(flat, 6, 0, &rng)};
-
-	(void)state;
-	assert_int_equal(xr_levels_from(s, 2, 2, level, &dropped), 1);
-}
-
 /* The first class full, f others elsewhere, k drawn: of few enough, every way to place them can be reckoned by hand. */
 static void odds_are_those_of_urns(void **state)
 {
@@ -344,10 +266,6 @@ int main(void)
 		cmocka_unit_test(moved_places_keep_their_distances),
 		cmocka_unit_test(split_follows_all_votes_together),
 		cmocka_unit_test(curves_are_read_between_their_points),
-		cmocka_unit_test(levels_are_the_steps_that_staircases_agree_on),
-		cmocka_unit_test(a_page_between_levels_is_no_level),
-		cmocka_unit_test(what_no_staircase_tells_apart_is_one_level),
-		cmocka_unit_test(flat_memory_is_one_level),
 		cmocka_unit_test(odds_are_those_of_urns),
 		cmocka_unit_test(classes_of_pages_are_counted_by_members_met),
 		cmocka_unit_test(lines_and_ways_are_read_off_distances),
