@@ -7,11 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VICTIM_ID = 7100, CORES_MAX = 4096, LOOKS = 5, BEYOND = 4, SIZES = 6 };
+enum { LINE = 64 /* where it is not known */, VICTIM_ID = 7100, CORES_MAX = 4096, LOOKS = 5, BEYOND = 4, SIZES = 6 };
 
 static const double hurt = 0.25, unhurt = 0.1; /* share of accesses that find their line gone because of others */
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
+
+/* Lines of the level at hand, all of so many bytes. */
+static struct xr_spec walk_over(struct xr_share *s, double bytes, enum xr_access access)
+{
+	const double least = 8 * (double)s->line, most = (double)xr_run_info(s->run)->memory_bytes / 4;
+	return xr_spec_walkabout(xr_run_arena(s->run), VICTIM_ID,
+	                         (uint64_t)fmin(fmax(bytes, least), most) / s->line * s->line, s->line, access, XR_ANY);
+}
 
 enum { HOME, NEAR, FAR, NEAR_ATTACKED, FAR_ATTACKED, N_WALKS };
 
@@ -113,9 +121,7 @@ static int busy_capacity(struct xr_share *s, int sharers)
 	struct xr_reading r[2 * SIZES];
 	double x[SIZES], y[SIZES], largest = 0, fair = s->capacity / sharers;
 	for (int i = 0; i < SIZES; i++) {
-		uint64_t bytes = (uint64_t)(fair * share[i]) / 4096 * 4096;
-		struct xr_spec walk =
-			xr_spec_walkabout(arena, VICTIM_ID, bytes > 4096 ? bytes : 4096, 64, XR_READ, XR_ANY);
+		struct xr_spec walk = walk_over(s, fair * share[i], XR_READ);
 		spec[2 * i] = xr_spec_team(arena, XR_TOGETHER, s->cpu, NULL, 1, &walk, NULL);
 		spec[2 * i + 1] = xr_spec_team(arena, XR_TOGETHER, s->cpu, NULL, (unsigned)sharers, &walk, &walk);
 	}
@@ -151,13 +157,6 @@ static int busy_capacity(struct xr_share *s, int sharers)
 
 /* ---- a level ----------------------------------------------------------------------------------------------------- */
 
-static struct xr_spec walk_over(struct xr_share *s, double bytes, enum xr_access access)
-{
-	double least = 4096, most = (double)xr_run_info(s->run)->memory_bytes / 4;
-	return xr_spec_walkabout(xr_run_arena(s->run), VICTIM_ID, (uint64_t)fmin(fmax(bytes, least), most) / 64 * 64,
-	                         64, access, XR_ANY);
-}
-
 /* The far walk stays in the level behind this one, where there is one. Samples are long enough for the attacker to get
  * through the cache before and while the victim is timed. */
 static int prepare(struct xr_share *s, double behind)
@@ -172,7 +171,7 @@ static int prepare(struct xr_share *s, double behind)
 	s->attacker = walk_over(s, 0.9 * s->capacity, XR_TOUCH);
 	if (xr_run_time_with(s->run, &once, &s->walk[NEAR], 1, &r))
 		return -1;
-	double pass_ns = r.status == XR_READ_OK ? r.ns * near / 64 : 0;
+	double pass_ns = r.status == XR_READ_OK ? r.ns * near / (double)s->line : 0;
 	s->sample_ns = fmin(fmax(2 * pass_ns, 5e4), 1e8);
 	return 0;
 }
@@ -274,6 +273,7 @@ int xr_share_measure(struct xr_share *s, const char *level, double capacity, dou
 	if (s->n < 2)
 		return put_alone(s, level, capacity);
 	s->level = level;
+	s->line = (uint64_t)xr_run_number(s->run, xr_arena_printf(xr_run_arena(s->run), "cache.%s.line", level), LINE);
 	s->capacity = capacity;
 	s->vague = vague;
 	s->shaky = false;

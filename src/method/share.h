@@ -24,6 +24,7 @@ struct xr_share {
 	bool cores_known; /* else every CPU speaks for itself */
 	/* of the level at hand */
 	const char *level; /* "l1d", "l2" … */
+	uint64_t line;
 	double capacity;
 	bool vague; /* the capacity is what a program gets of the outermost level: that may be larger */
 	double sample_ns;
