@@ -16,7 +16,7 @@ static const double hurt = 0.25, unhurt = 0.1; /* share of accesses that find th
 /* Lines of the level at hand, all of so many bytes. */
 static struct xr_spec walk_over(struct xr_share *s, double bytes, enum xr_access access)
 {
-	const double least = 8 * (double)s->line, most = (double)xr_run_info(s->run)->memory_bytes / 4;
+	const double least = 8 * (double)s->line, most = (double)xr_run_room(s->run);
 	return xr_spec_walkabout(xr_run_arena(s->run), VICTIM_ID,
 	                         (uint64_t)fmin(fmax(bytes, least), most) / s->line * s->line, s->line, access, XR_ANY);
 }
@@ -78,7 +78,7 @@ static int ask(struct xr_share *s, int from, int to, enum xr_verdict *verdict)
 static int find_sharers(struct xr_share *s, int *sharers)
 {
 	enum xr_verdict verdict;
-	double room = (double)xr_run_info(s->run)->memory_bytes / 4 / s->capacity;
+	double room = (double)xr_run_room(s->run) / s->capacity;
 	int attackers = room < s->n - 1 ? (room < 1 ? 1 : (int)room) : s->n - 1;
 	*sharers = 0;
 	if (ask(s, 1, 1 + attackers, &verdict))

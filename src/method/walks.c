@@ -243,12 +243,12 @@ bool xr_walks_calm(const struct xr_walks *walks)
 
 uint64_t xr_walks_region(const struct xr_run *run, uint64_t wanted)
 {
-	while (wanted > xr_run_info(run)->memory_bytes / 4 && wanted > REGION_LEAST)
+	while (wanted > xr_run_room(run) && wanted > REGION_LEAST)
 		wanted /= 2;
 	return wanted;
 }
 
 const char *xr_walks_supported(const struct xr_run *run)
 {
-	return xr_run_info(run)->memory_bytes / 4 >= REGION_LEAST ? NULL : "too little memory to lay code out in";
+	return xr_run_room(run) >= REGION_LEAST ? NULL : "too little memory to lay code out in";
 }

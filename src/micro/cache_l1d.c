@@ -45,6 +45,7 @@ struct l1 {
 	struct xr_run *run;
 	struct xr_compact compact;
 	uint64_t room; /* bytes of the buffer */
+	uint64_t fits; /* bytes, where there is too little memory for more than that */
 	size_t n_way;  /* n(T) */
 	uint64_t way;  /* T */
 	size_t ways;
@@ -139,7 +140,7 @@ static int find_least_stride(struct l1 *l1, uint64_t *stride, size_t n)
 	return 0;
 }
 
-/* Follows n(S) to the way T. Found: n_way and way are set; else way stays 0. */
+/* Follows n(S) to the way T. Found: n_way and way are set; else way stays 0, and fits says what is known. */
 static int find_way(struct l1 *l1)
 {
 	uint64_t stride = STRIDE_FIRST;
@@ -160,8 +161,10 @@ static int find_way(struct l1 *l1)
 		for (stride *= 2, n = next;; stride *= 2, n = next) {
 			if (length_for_twice(l1, stride * 2, n, &next) != 0)
 				return -1;
-			if (next > l1->room / stride / 2)
+			if (next > l1->room / stride / 2) {
+				l1->fits = (n - 1) * stride;
 				return 0;
+			}
 			if (about_equal(n, next))
 				break;
 		}
@@ -453,6 +456,14 @@ static void put_none(struct l1 *l1)
 	static const char *const id[] = {"cache.l1d.capacity", "cache.l1d.ways", "cache.l1d.line", "cache.l1d.index"};
 	struct xr_description *d = xr_run_description(l1->run);
 
+	for (size_t i = 0; i < sizeof id / sizeof *id && l1->fits; i++)
+		xr_fact_none(d, id[i], XR_UNRELIABLE, "too little memory to walk far beyond the cache");
+	if (l1->fits) {
+		xr_fact_doubt(xr_fact_count(d, id[0], (long long)l1->fits, "bytes", 0.5, "compact sets"),
+		              "too little memory to walk far beyond the cache");
+		put_latency(l1);
+		return;
+	}
 	for (size_t i = 0; i < sizeof id / sizeof *id; i++)
 		xr_fact_none(d, id[i], XR_UNSUPPORTED,
 		             "no data cache: every set of addresses within %.3g KiB takes the same time",
@@ -511,7 +522,7 @@ static int run(struct xr_run *run)
 	double line_sure;
 	bool coloured;
 
-	l1.room = power_of_two_below(info->memory_bytes / 4 < room_wanted ? info->memory_bytes / 4 : room_wanted);
+	l1.room = power_of_two_below(xr_run_room(run) < room_wanted ? xr_run_room(run) : room_wanted);
 	l1.compact = (struct xr_compact){
 		.run = run, .buffer = {BUFFER, l1.room, XR_SMALL}, .page = info->page_bytes, .wander = WANDER};
 	if (time_hits(&l1) != 0)

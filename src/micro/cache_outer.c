@@ -88,7 +88,7 @@ static void set_up(struct outer *o, struct xr_run *run)
 	const struct xr_target_info *info = xr_run_info(run);
 	double way = xr_run_number(run, "cache.l1d.capacity", 0) / fmax(1, xr_run_number(run, "cache.l1d.ways", 1));
 	uint64_t item = info->page_bytes ? info->page_bytes : PAGES_NONE;
-	uint64_t room = info->memory_bytes / 4 < dense_wanted ? info->memory_bytes / 4 : dense_wanted;
+	uint64_t room = xr_run_room(run) < dense_wanted ? xr_run_room(run) : dense_wanted;
 
 	memset(o, 0, sizeof *o);
 	o->run = run;
@@ -106,7 +106,7 @@ static void set_up(struct outer *o, struct xr_run *run)
 	o->first = (struct xr_first){o->l1_ways, (uint64_t)way};
 	o->room = room / item * item;
 	o->pool = (uint64_t)fmin(POOL * fmax((double)item, way), (double)o->room);
-	o->most = info->memory_bytes / 4 < most_wanted ? info->memory_bytes / 4 : most_wanted;
+	o->most = xr_run_room(run) < most_wanted ? xr_run_room(run) : most_wanted;
 	o->n_items = o->room / item < PAGES_WANTED ? (size_t)(o->room / item) : PAGES_WANTED;
 	o->evict = (struct xr_evict){
 		.run = run, .page = info->page_bytes, .buffer = {BUFFER, o->room, XR_SMALL}, .peace = &o->peace};

@@ -94,7 +94,7 @@ static int run(struct xr_run *run)
 	struct xr_sets_found found;
 	uint64_t pages = most_pages;
 
-	while (pages * spare * page > info->memory_bytes / 4 && pages > 1)
+	while (pages * spare * page > xr_run_room(run) && pages > 1)
 		pages /= 2;
 	probe.most = pages * page;
 	if (xr_walk_bench_init(&bench, run, REGION, pages * spare * page) != 0 || xr_sets_find(&probe, &found) != 0)

@@ -24,7 +24,7 @@ static const double same = 0.03, noise = 0.004;
 static const double steady = 0.02; /* samples of a walk that nobody disturbs */
 static const double least_bytes = 32 << 20, most_bytes = 256 << 20;
 
-static double largest_cache(const struct xr_run *run, double *latency)
+static double largest_cache(struct xr_run *run, double *latency)
 {
 	static const char *const capacity[] = {"cache.l1d.capacity", "cache.l2.capacity", "cache.l3.capacity",
 	                                       "cache.l4.capacity"};
@@ -33,11 +33,14 @@ static double largest_cache(const struct xr_run *run, double *latency)
 	double largest = 0;
 
 	*latency = xr_run_number(run, hit[0], 0);
-	for (int i = 0; i < 4; i++)
-		if (xr_run_number(run, capacity[i], 0) > largest) {
-			largest = xr_run_number(run, capacity[i], 0);
+	for (int i = 0; i < 4; i++) { /* what is in doubt may be true */
+		const struct xr_fact *fact = xr_description_fact(xr_run_description(run), capacity[i]);
+		const double bytes = fact ? xr_fact_value(fact, 0) : 0;
+		if (bytes > largest) {
+			largest = bytes;
 			*latency = xr_run_number(run, hit[i], *latency);
 		}
+	}
 	return largest;
 }
 
@@ -87,7 +90,7 @@ static void put(struct xr_run *run, const struct latency *l)
 	fact[0] = xr_fact_number(d, "memory.latency", xr_snap_integer(cycles, 0.1), "cycles", sure, "random walk");
 	fact[1] = xr_fact_number(d, "memory.latency_ns", cycles * l->cycle_ns, "ns", sure, "random walk");
 	for (int i = 0; i < 2; i++)
-		if (l->cached >= 0.6)
+		if (l->cached >= 0.3)
 			xr_fact_doubt(fact[i], "too little memory to walk past the caches");
 }
 
@@ -141,7 +144,7 @@ static int run(struct xr_run *run)
 	                       .tlbs = xr_tlbs_known(run),
 	                       .line = (uint64_t)xr_run_number(run, "cache.l1d.line", 64),
 	                       .effort = {.samples = 9, .samples_max = 27}};
-	double latency, largest = largest_cache(run, &latency), room = fmin(most_bytes, (double)info->memory_bytes / 4);
+	double latency, largest = largest_cache(run, &latency), room = fmin(most_bytes, (double)xr_run_room(run));
 	double most = fmin(fmax(LAST * largest, 4 * least_bytes), room), quarter, half = 0, full;
 	double bytes = fmin(fmax(FIRST * largest, least_bytes), most / 2);
 	struct latency l = {0};
