@@ -21,6 +21,7 @@
 
 enum { BUFFER = 23, LINE_LEAST = 8, LINE_MOST = 128, TURNS = 3, FIRST = 4, LAST = 16 /* times the largest cache */ };
 static const double same = 0.03, noise = 0.004;
+static const double more = 1.2;    /* times as many bytes: worth another walk */
 static const double steady = 0.02; /* samples of a walk that nobody disturbs */
 static const double least_bytes = 32 << 20, most_bytes = 256 << 20;
 
@@ -83,7 +84,7 @@ static void put(struct xr_run *run, const struct latency *l)
 {
 	struct xr_description *d = xr_run_description(run);
 	double most = l->close ? 0.6 : is_translation_known(run) ? 0.97 : 0.5, cycles = l->cycles;
-	double off = 2 * l->spread + 2 * l->grown / cycles + doubt_of_translation(run, cycles);
+	double off = 2 * l->spread + 4 * l->grown / cycles + doubt_of_translation(run, cycles);
 	double sure = fmax(0.3, most - off);
 	struct xr_fact *fact[2];
 
@@ -135,6 +136,22 @@ static double still_to_grow(double quarter, double half, double full)
 	return (full - half) * part / (1 - part);
 }
 
+/* There is room for more, but not for twice as much. A share of the walk as large as the cache hits, then what is missing
+ * goes down as one over the bytes; or nothing hits any more, and nothing is missing. */
+static int grow_on(const struct xr_walk *walk, double most, double *bytes, double *cycles, struct latency *l)
+{
+	double last;
+
+	if (walk_over(walk, most, &last, l) != 0)
+		return -1;
+	if (last < 0)
+		return 0;
+	l->grown = fmax(0, last - *cycles) * *bytes / (most - *bytes);
+	*cycles = fmax(last, *cycles);
+	*bytes = most;
+	return 0;
+}
+
 static int run(struct xr_run *run)
 {
 	const struct xr_target_info *info = xr_run_info(run);
@@ -170,9 +187,11 @@ static int run(struct xr_run *run)
 	}
 	if (l.spread > steady && walk_again(&walk, bytes, &full, &l) != 0)
 		return -1;
+	l.grown = full > (1 + noise + 2 * l.spread) * half ? still_to_grow(quarter, half, full) : 0;
+	if (l.grown > noise * full && most > more * bytes && grow_on(&walk, most, &bytes, &full, &l) != 0)
+		return -1;
 	l.cached = largest / bytes;
-	if (full > (1 + noise + 2 * l.spread) * half)
-		l.grown = fmin(still_to_grow(quarter, half, full), l.cached * fmax(full - latency, 0));
+	l.grown = fmin(l.grown, l.cached * fmax(full - latency, 0));
 	l.cycles = full + l.grown;
 	l.close = info->page_bytes && l.cycles < XR_TOO_CLOSE * latency;
 	l.spread = fmax(l.spread, half / full - 1); /* a smaller walk that is slower is somebody else's doing */
