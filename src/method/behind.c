@@ -5,6 +5,7 @@
 
 enum {
 	WIDE_MAX = 14,
+	AT_ONCE = 5,  /* numbers of pages: most sets are small, and large ones take long */
 	FOLD_MIN = 4, /* bits */
 	FOLDS = 7,
 	FOLDED_PAGES = 40, /* of one set: more than ways */
@@ -57,14 +58,13 @@ static int find_rise(const struct xr_behind *b, size_t least, bool others, struc
 		if (n[i] * s > b->sets->pages)
 			k = i;
 	}
-	if (k < 2)
-		return 0;
-	if (xr_pages_excess(f, n, k, cycles) != 0)
-		return -1;
-	for (size_t i = 0; i < k; i++) { /* per page visited, above noise */
+	for (size_t i = 0; i < k && k > 1; i++) {
 		double all = (double)(n[i] + f[i].between);
 
-		more[i] = cycles[i] / all - b->penalty - 0.02 * (b->hit + b->penalty);
+		if (i % AT_ONCE == 0 &&
+		    xr_pages_excess(f + i, n + i, k - i < AT_ONCE ? k - i : AT_ONCE, cycles + i) != 0)
+			return -1;
+		more[i] = cycles[i] / all - b->penalty - 0.02 * (b->hit + b->penalty); /* per page, above noise */
 		if (i > 0 && more[i - 1] > 0 && more[i] > 0) {
 			*rise = (struct xr_rise){n[i - 1], f[i - 1].stride,
 			                         (cycles[i] - all * b->penalty) / (double)n[i]};

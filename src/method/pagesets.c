@@ -100,44 +100,75 @@ int xr_pages_length(struct xr_page_family *f, size_t limit, const size_t *guess,
 	return 0;
 }
 
-int xr_pages_follow_up(struct xr_page_family *f, size_t first, size_t *n)
+/* Do so many pages fit? More than there is room for do not. */
+static int fit(struct xr_page_family *f, size_t n, bool *yes)
 {
-	size_t next;
+	struct xr_places set, twin;
+	struct xr_compact_answer answer;
 
-	for (*n = first;; *n = next) {
-		const size_t guess[] = {(*n - 1) / 2 + 1, *n, 0};
+	*yes = false;
+	if (n > room_for(f))
+		return 0;
+	lay(f, n, &set, &twin);
+	f->in->compact.idle = f->between;
+	if (xr_are_compact(&f->in->compact, &set, &twin, 1, &answer) != 0)
+		return -1;
+	*yes = answer.verdict == XR_YES;
+	return 0;
+}
+
+/* The number need not be known exactly before the stride is: half as many as did not fit before is less than what fit. */
+int xr_pages_follow_up(struct xr_page_family *f, size_t lo, size_t hi, size_t *n)
+{
+	bool lo_fits, hi_fits;
+
+	*n = SIZE_MAX;
+	if (fit(f, lo, &lo_fits) != 0 || fit(f, hi, &hi_fits) != 0)
+		return -1;
+	if (!lo_fits || hi_fits) {
+		const size_t guess[] = {lo + 1, hi, 0};
+
+		if (xr_pages_length(f, SIZE_MAX, guess, &hi) != 0)
+			return -1;
+		if (hi == SIZE_MAX)
+			return 0;
+		lo = hi - 1;
+	}
+	for (;; f->stride *= 2) {
 		struct xr_page_family wider = *f;
 
 		wider.stride *= 2;
-		if (xr_pages_length(&wider, *n * 2, *n > 3 ? guess : guess + 1, &next) != 0)
-			return -1;
-		if (next == SIZE_MAX) {
-			*n = 0;
+		if (lo > room_for(&wider))
 			return 0;
-		}
-		if (about_equal(*n, next))
+		if (fit(&wider, lo, &lo_fits) != 0)
+			return -1;
+		if (lo_fits)
 			break;
-		f->stride = wider.stride;
+		lo = lo > 3 ? lo / 2 : 1;
+		hi = hi / 2 + 1;
 	}
-	*n = *n < next ? *n : next;
-	return 0;
+	return xr_pages_length(f, 2 * hi, (const size_t[]){lo + 1, hi, 0}, n);
 }
 
 int xr_pages_follow_down(struct xr_page_family *f, size_t least, size_t n, bool *rule)
 {
-	const size_t guess[] = {n, 2 * n - 1, 0};
+	const size_t guess[] = {2 * n - 1, 0};
 	size_t next = 2 * n - 1;
 
 	for (; f->stride / 2 >= least && f->stride > 1; f->stride /= 2) {
 		struct xr_page_family closer = *f;
+		bool more;
 
 		closer.stride /= 2;
 		if (closer.stride <= closer.step) /* nothing of its own set would come between */
 			closer.between = 0;
-		if (xr_pages_length(&closer, n * 3, guess, &next) != 0)
+		if (fit(&closer, n + (n - 1) / 4, &more) != 0)
 			return -1;
-		if (!about_equal(n, next))
+		if (more) {
+			if (xr_pages_length(&closer, n * 3, guess, &next) != 0)
+				return -1;
 			break;
+		}
 		f->between = closer.between;
 	}
 	*rule = about_equal(2 * n - 1, next);

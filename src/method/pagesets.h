@@ -38,8 +38,9 @@ struct xr_tlb_sets {
 int xr_pages_length(struct xr_page_family *family, size_t limit, const size_t *guess, size_t *n);
 
 /* Doubles the stride for as long as it takes fewer pages to overflow; family->stride is then where that ends, *n how
- * many it takes there; 0: it does not end within the buffer. Starts from `first`: what it takes at the first stride. */
-int xr_pages_follow_up(struct xr_page_family *family, size_t first, size_t *n);
+ * many it takes there; SIZE_MAX: it does not end within the buffer. At the first stride it takes more than lo, and about
+ * up to hi. */
+int xr_pages_follow_up(struct xr_page_family *family, size_t lo, size_t hi, size_t *n);
 
 /* Halves the stride for as long as it takes the same number of pages, n, down to `least`. *rule: at the next half it
  * takes twice as many, as it should. */

@@ -31,6 +31,7 @@ struct xr_tlb {
 	struct xr_pagesets pages;
 	double hit; /* cycles of the first cache */
 	struct xr_curve curve;
+	double far; /* cost of translation of very many pages; 0: not asked yet */
 	struct xr_tlb_level first, second;
 	struct xr_curve_step third; /* middle 0: there is none */
 };

@@ -28,13 +28,13 @@ static int time_curve(struct xr_tlb *t, const size_t *pages, size_t n, int order
 	return xr_curve_add(&translate, pages, n, curve);
 }
 
-/* Goes on with the curve up to so many pages; few orders where pages are many. */
-static int extend_curve(struct xr_tlb *t, size_t most)
+/* Goes on with the curve up to so many pages, points this ratio apart; few orders where pages are many. */
+static int extend_curve(struct xr_tlb *t, size_t most, double ratio)
 {
 	size_t pages[XR_CURVE_MAX], n, few = 0;
-	double from = t->curve.n ? floor(t->curve.x[t->curve.n - 1] * M_SQRT2) : 3;
+	double from = t->curve.n ? floor(t->curve.x[t->curve.n - 1] * ratio) : 3;
 
-	n = xr_curve_points(from, (double)(most < t->pages.pages ? most : t->pages.pages), M_SQRT2, pages);
+	n = xr_curve_points(from, (double)(most < t->pages.pages ? most : t->pages.pages), ratio, pages);
 	while (few < n && pages[few] <= MANY_ORDERS_UP_TO)
 		few++;
 	if ((few > 0 && time_curve(t, pages, few, 3, &t->curve) != 0) ||
@@ -43,12 +43,32 @@ static int extend_curve(struct xr_tlb *t, size_t most)
 	return 0;
 }
 
+/* One question that spares many others where there is no further level, as in most machines. */
+static int look_far(struct xr_tlb *t)
+{
+	const size_t most = t->pages.pages < CURVE_PAGES ? t->pages.pages : CURVE_PAGES;
+	struct xr_curve far = {0};
+
+	if (t->far > 0 || t->far < 0)
+		return 0;
+	if (time_curve(t, &most, 1, 1, &far) != 0)
+		return -1;
+	t->far = far.y[0];
+	return 0;
+}
+
+/* What makes a step: more than noise, and a good part of what is there already. */
+static double least_step(const struct xr_tlb *t, double from)
+{
+	return fmax(0.12 * t->hit, 0.3 * fabs(from));
+}
+
 /* The next step of the curve behind point i: rises by more than noise and does not come back. *height: the middle of
  * what follows, up to 2.5 times as many pages; returns the first point above, 0: there is no such step. */
 static size_t next_step(const struct xr_tlb *t, const double *y, size_t i, double *height)
 {
 	const struct xr_curve *c = &t->curve;
-	double least = fmax(0.12 * t->hit, 0.3 * fabs(y[i]));
+	const double least = least_step(t, y[i]);
 	size_t up = i + 1, end;
 
 	while (up < c->n && y[up] <= y[i] + least)
@@ -77,8 +97,12 @@ static struct xr_tlb_step first_step(const struct xr_tlb *t)
 int xr_tlb_find_step(struct xr_tlb *t, struct xr_tlb_step *step)
 {
 	*step = (struct xr_tlb_step){0};
-	for (size_t most = CURVE_SHORT; most <= CURVE_PAGES; most *= most < CURVE_FIRST ? 4 : 8) {
-		if (extend_curve(t, most) != 0)
+	for (size_t most = CURVE_SHORT; most <= CURVE_PAGES; most *= most < CURVE_FIRST ? 2 : 8) {
+		if (most > CURVE_FIRST && look_far(t) != 0)
+			return -1;
+		if (most > CURVE_FIRST && fabs(t->far) < least_step(t, 0))
+			break;
+		if (extend_curve(t, most, M_SQRT2) != 0)
 			return -1;
 		*step = first_step(t);
 		if (step->height > 0 && step->above * 5 <= most * 2)
@@ -108,7 +132,7 @@ int xr_tlb_find_middle(struct xr_tlb *t)
 	double second, middle, before, after;
 	struct xr_curve fine = {0};
 
-	if (t->curve.x[t->curve.n - 1] < CURVE_PAGES / 2 && extend_curve(t, CURVE_PAGES) != 0)
+	if (t->curve.x[t->curve.n - 1] < CURVE_PAGES / 2 && extend_curve(t, CURVE_PAGES, 2) != 0)
 		return -1;
 	middle = second_step(t, &second);
 	if (middle == 0)
@@ -134,19 +158,23 @@ int xr_tlb_find_middle(struct xr_tlb *t)
 int xr_tlb_ask_neighbours(struct xr_tlb *t, bool *agree)
 {
 	const size_t e = t->second.entries, n[3] = {e * 3 / 4, e * 4 / 3, e * 2};
-	struct xr_curve c = {0};
-	double miss;
+	const double first = t->first.penalty;
+	double miss = fmax(t->second.penalty - first, 0.1 * t->hit);
 
 	*agree = true;
 	if (n[0] < 2 || n[2] > t->pages.pages)
 		return 0;
-	for (int i = 0; i < 2 && (i == 0 || !*agree); i++) { /* somebody may have been there */
-		c.n = 0;
-		if (time_curve(t, n, 3, 2, &c) != 0)
+	/* With what a miss costs by sets of pages; where that does not fit, by neighbours, and not in passing: somebody may
+	 * have been there. */
+	for (size_t i = 0, k = 2; i < 2 && (i == 0 || !*agree); i++, k = 3) {
+		struct xr_curve c = {0};
+
+		if (time_curve(t, n, k, i ? 2 : 1, &c) != 0)
 			return -1;
-		miss = c.y[2] - t->first.penalty;
-		*agree = fabs(c.packed[1] - c.packed[0]) + fabs(c.packed[2] - c.packed[1]) >= 0.2 * miss ||
-		         (c.y[0] - t->first.penalty < 0.35 * miss && c.y[1] - t->first.penalty > 0.4 * miss);
+		if (k == 3)
+			miss = c.y[2] - first;
+		*agree = xr_max(c.packed, k) - xr_min(c.packed, k) >= 0.2 * miss ||
+		         (c.y[0] - first < 0.35 * miss && c.y[1] - first > 0.4 * miss);
 	}
 	return 0;
 }
@@ -164,7 +192,13 @@ int xr_tlb_find_third(struct xr_tlb *t)
 	if (t->second.entries == 0)
 		return 0;
 	n = xr_curve_points(1.5 * (double)t->second.entries, fmin((double)t->pages.pages, CURVE_PAGES), M_SQRT2, pages);
-	if (n > 3 && time_curve(t, pages, n, 1, &c) != 0)
+	if (n <= 3)
+		return 0;
+	if (look_far(t) != 0)
+		return -1;
+	if (t->far < xr_curve_further * t->second.penalty)
+		return 0;
+	if (time_curve(t, pages, n, 1, &c) != 0)
 		return -1;
 	if (!xr_curve_leaves(&c, t->second.penalty, &step))
 		return 0;

@@ -5,7 +5,6 @@
 #include <math.h>
 
 enum {
-	ENTRIES_MAX = 4096,
 	DELTA_MIN = 512, /* bytes */
 	DELTAS = 8,
 	TRIES = 3,
@@ -19,16 +18,11 @@ static int try_first(struct xr_tlb *t, size_t below, size_t above)
 {
 	struct xr_page_family f = {.in = &t->pages, .stride = 1};
 	struct xr_tlb_sets *level = &t->first.sets;
-	const size_t guess[] = {below + 1, above, 0};
 	size_t n;
 
-	if (xr_pages_length(&f, ENTRIES_MAX, guess, &n) != 0)
+	if (xr_pages_follow_up(&f, below, above, &n) != 0)
 		return -1;
 	if (n == SIZE_MAX)
-		return 0;
-	if (xr_pages_follow_up(&f, n, &n) != 0)
-		return -1;
-	if (n < 2)
 		return 0;
 	*level = (struct xr_tlb_sets){.ways = n - 1, .stride = f.stride};
 	if (xr_pages_try_odd(&f, level) != 0 || xr_pages_confirm(&f, 1, level) != 0)
@@ -55,35 +49,60 @@ int xr_tlb_find_first(struct xr_tlb *t, const struct xr_tlb_step *step)
 
 /* ---- the page --------------------------------------------------------------------------------------------------- */
 
-/* A pages T apart, and as many again at a distance that is small against a page or not. */
-int xr_tlb_find_page(struct xr_tlb *t, uint64_t *page, double *sure)
+/* Pages of one set, three quarters of what fits, and as many again this far from where the next would be. */
+static void lay_two(struct xr_tlb *t, uint64_t delta, struct xr_places *set, struct xr_places *twin)
 {
 	struct xr_arena *arena = xr_run_arena(t->run);
+	const size_t half = t->first.sets.ways - t->first.sets.ways / 4;
+	const uint64_t own = t->pages.page, line = t->pages.line, stride = t->first.sets.stride * own;
+	const uint64_t cell = delta < own ? delta : own, lines = cell / line ? cell / line : 1;
+
+	*set = xr_places_new(arena, 2 * half);
+	for (size_t i = 0; i < 2 * half; i++)
+		xr_places_add(set, i * stride + (i < half ? 0 : delta) + i % lines * line);
+	*twin = xr_places_stride(arena, 0, line, 2 * half);
+}
+
+/* The first of these distances at which they fit together, *sure: a probability; n: at none. */
+static int split(struct xr_tlb *t, uint64_t delta, size_t n, size_t *at, double *sure)
+{
 	struct xr_places set[DELTAS], twin[DELTAS];
 	struct xr_compact_answer answer[DELTAS];
-	size_t half = t->first.sets.ways - t->first.sets.ways / 4, n = 0;
-	uint64_t own = t->pages.page, line = t->pages.line, stride = t->first.sets.stride * own, delta = DELTA_MIN;
 
-	*page = 0;
-	*sure = 0;
-	for (; n < DELTAS && delta < stride && 2 * half * stride + stride <= t->pages.pages * own; n++, delta *= 2) {
-		uint64_t cell = delta < own ? delta : own, lines = cell / line ? cell / line : 1;
-
-		set[n] = xr_places_new(arena, 2 * half);
-		for (size_t i = 0; i < 2 * half; i++)
-			xr_places_add(&set[n], i * stride + (i < half ? 0 : delta) + i % lines * line);
-		twin[n] = xr_places_stride(arena, 0, line, 2 * half);
-	}
-	if (n == 0) {
-		*page = stride; /* one set: the stride of its entries is the page */
-		*sure = t->first.sets.sure;
-		return 0;
-	}
+	for (size_t i = 0; i < n; i++)
+		lay_two(t, delta << i, &set[i], &twin[i]);
 	t->pages.compact.sure = 4.6;
 	if (xr_are_compact(&t->pages.compact, set, twin, n, answer) != 0)
 		return -1;
 	t->pages.compact.sure = 0;
-	*page = (uint64_t)DELTA_MIN << xr_compact_split(answer, n, sure);
+	*at = xr_compact_split(answer, n, sure);
+	return 0;
+}
+
+/* At half the page that memory is handed out in, and at a page; where the step is not between these, at all distances. */
+int xr_tlb_find_page(struct xr_tlb *t, uint64_t *page, double *sure)
+{
+	const size_t half = t->first.sets.ways - t->first.sets.ways / 4;
+	const uint64_t own = t->pages.page, stride = t->first.sets.stride * own;
+	size_t n = 0, at;
+
+	while (n < DELTAS && (uint64_t)DELTA_MIN << n < stride && 2 * half * stride + stride <= t->pages.pages * own)
+		n++;
+	*page = stride; /* of one set: the stride of its entries is the page */
+	*sure = t->first.sets.sure;
+	if (n == 0)
+		return 0;
+	if (own < stride && own >= 2 * DELTA_MIN) {
+		*page = own;
+		if (split(t, own / 2, 2, &at, sure) != 0)
+			return -1;
+		*sure = fmin(*sure, t->first.sets.sure);
+		if (at == 1 && *sure > 0.9)
+			return 0;
+	}
+	if (split(t, DELTA_MIN, n, &at, sure) != 0)
+		return -1;
+	*page = (uint64_t)DELTA_MIN << at;
 	*sure = fmin(*sure, t->first.sets.sure);
 	return 0;
 }

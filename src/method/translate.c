@@ -8,6 +8,8 @@
 
 enum { ORDERS_MAX = 9, BATCH = 24 };
 
+const double xr_curve_further = 2;
+
 static void pair(const struct xr_translate *t, size_t n, uint64_t seed, struct xr_spec *spec)
 {
 	struct xr_arena *arena = xr_run_arena(t->run);
@@ -131,7 +133,7 @@ bool xr_curve_leaves(const struct xr_curve *c, double base, struct xr_curve_step
 		const double *y = c->y + i, *packed = c->packed + i;
 		double height = xr_median(y, POINTS), rise = height - base;
 
-		if (height > 2 * base && xr_max(y, POINTS) - xr_min(y, POINTS) < flat * rise &&
+		if (height > xr_curve_further * base && xr_max(y, POINTS) - xr_min(y, POINTS) < flat * rise &&
 		    xr_max(packed, POINTS) - xr_min(packed, POINTS) < caches * rise) {
 			*step = (struct xr_curve_step){xr_curve_passes(c, 0, base + rise / 2), height};
 			return step->middle > 0;

@@ -39,11 +39,12 @@ double xr_curve_passes(const struct xr_curve *curve, double from, double height)
 /* Median of y or packed between two numbers of pages; `otherwise` when no point is there. */
 double xr_curve_level(const struct xr_curve *curve, const double *of, double from, double to, double otherwise);
 
-/* A further level: three points or more on a height of at least twice `base`, while the packed lines hardly rise. What
- * page tables cost that leave the caches grows from point to point. False: there is no such height. */
+/* A further level: three points or more on a height of xr_curve_further times `base` or more, while the packed lines hardly
+ * rise. What page tables cost that leave the caches grows from point to point. False: there is no such height. */
 struct xr_curve_step {
 	double middle, height; /* pages, cycles */
 };
+extern const double xr_curve_further;
 bool xr_curve_leaves(const struct xr_curve *curve, double base, struct xr_curve_step *step);
 
 #endif
