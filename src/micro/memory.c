@@ -127,13 +127,17 @@ static int walk_again(const struct xr_walk *walk, double bytes, double *least, s
 	return 0;
 }
 
-/* What further doublings would add, from what the last two have added: each a part of the one before, half at most, as where
- * caches keep the same lines for ever. quarter 0: there was one only. */
+/* What further doublings would add. Where a cache keeps a share of the walk, what is missing goes down as one over the
+ * bytes: the line through the last three walks, drawn to the end. Not more than the last doubling has added. quarter 0:
+ * there are two only; a part of that, for there are caches that keep nothing of a walk that does not fit. */
 static double still_to_grow(double quarter, double half, double full)
 {
-	double part = quarter > 0 && half > quarter ? fmin(0.5, (full - half) / (half - quarter)) : 0.25;
+	const double mean = (quarter + half + full) / 3, at = 7.0 / 12; /* of 1, 1/2 and 1/4 */
+	const double slope = (5 * quarter - half - 4 * full) / 3.5;
 
-	return (full - half) * part / (1 - part);
+	if (quarter <= 0)
+		return (full - half) / 3;
+	return fmin(fmax(0, mean - slope * at - full), full - half);
 }
 
 /* There is room for more, but not for twice as much. A share of the walk as large as the cache hits, then what is missing
