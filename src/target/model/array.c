@@ -16,7 +16,6 @@ struct xr_array_index {
 	uint32_t *slot; /* place of a line + 1 */
 	uint64_t slot_mask;
 	uint32_t *older, *newer, *oldest, *newest;
-	uint32_t *used; /* filled ways of each set */
 };
 
 static struct xr_array_index *index_new(size_t sets, size_t n)
@@ -31,7 +30,6 @@ static struct xr_array_index *index_new(size_t sets, size_t n)
 	x->newer = xr_calloc(n, sizeof *x->newer);
 	x->oldest = xr_calloc(sets, sizeof *x->oldest);
 	x->newest = xr_calloc(sets, sizeof *x->newest);
-	x->used = xr_calloc(sets, sizeof *x->used);
 	memset(x->oldest, 0xff, sets * sizeof *x->oldest);
 	memset(x->newest, 0xff, sets * sizeof *x->newest);
 	return x;
@@ -93,6 +91,7 @@ void xr_array_init(struct xr_array *a, uint64_t sets, uint64_t ways, enum xr_pol
 	if (tree_words == 1)
 		make_tree_masks(a);
 	a->word = xr_calloc((size_t)sets * a->words, sizeof *a->word);
+	a->used = xr_calloc((size_t)sets, sizeof *a->used);
 	if (ways > SCAN_MAX)
 		a->index = index_new((size_t)sets, (size_t)sets * a->words);
 }
@@ -105,12 +104,12 @@ void xr_array_release(struct xr_array *a)
 		free(a->index->newer);
 		free(a->index->oldest);
 		free(a->index->newest);
-		free(a->index->used);
 		free(a->index);
 	}
 	free(a->tree_set);
 	free(a->tree_clear);
 	free(a->word);
+	free(a->used);
 	*a = (struct xr_array){0};
 }
 
@@ -292,15 +291,20 @@ uint64_t *xr_array_use(struct xr_array *a, uint64_t set, uint64_t *line)
 	return line;
 }
 
+static void take_out_of_index(struct xr_array *a, uint64_t set, const uint64_t *line)
+{
+	slot_remove(a, slot_of(a, *line & XR_LINE_KEY));
+	if (by_age(a))
+		unlink_line(a->index, set, (uint32_t)(line - a->word));
+}
+
 /* First empty way, or ways when the set is full. */
 static uint32_t empty_way(const struct xr_array *a, uint64_t set, const uint64_t *lines)
 {
-	uint32_t w = 0;
-	if (a->index && a->index->used[set] == a->ways)
-		return a->ways;
-	if (a->index && !lines[a->index->used[set]])
-		return a->index->used[set];
-	while (w < a->ways && lines[w] & XR_LINE_THERE)
+	uint32_t w = a->used[set];
+	if (w == a->ways || !lines[w])
+		return w;
+	for (w = 0; lines[w] & XR_LINE_THERE;)
 		w++;
 	return w;
 }
@@ -313,7 +317,6 @@ static uint64_t *filled(struct xr_array *a, uint64_t set, uint64_t *lines, uint3
 		while (a->index->slot[i])
 			i = (i + 1) & a->index->slot_mask;
 		a->index->slot[i] = at + 1;
-		a->index->used[set]++;
 		if (by_age(a))
 			link_newest(a->index, set, at);
 	} else if (by_age(a)) {
@@ -337,9 +340,10 @@ uint64_t *xr_array_put(struct xr_array *a, uint64_t set, uint64_t key, struct xr
 		way = victim_way(a, set, lines);
 		*victim = (struct xr_victim){true, (lines[way] & XR_LINE_DIRTY) != 0, lines[way] & XR_LINE_KEY};
 		if (a->index)
-			xr_array_drop(a, set, lines + way);
+			take_out_of_index(a, set, lines + way);
 	}
 	lines[way] = key | XR_LINE_THERE;
+	a->used[set] += !victim->there;
 	return filled(a, set, lines, way);
 }
 
@@ -347,11 +351,9 @@ void xr_array_drop(struct xr_array *a, uint64_t set, uint64_t *line)
 {
 	if (!(*line & XR_LINE_THERE))
 		return;
+	a->used[set]--;
 	if (a->index) {
-		slot_remove(a, slot_of(a, *line & XR_LINE_KEY));
-		a->index->used[set]--;
-		if (by_age(a))
-			unlink_line(a->index, set, (uint32_t)(line - a->word));
+		take_out_of_index(a, set, line);
 	} else if (by_age(a)) { /* empty ways stand at the end */
 		uint64_t *last = a->word + set * a->words + a->ways - 1;
 		for (; line < last; line++)

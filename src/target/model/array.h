@@ -28,6 +28,7 @@ struct xr_array {
 	uint32_t sets, ways;
 	uint32_t words;      /* per set: ways, and the tree of plru */
 	uint64_t *word;
+	uint32_t *used;      /* per set: ways that are filled */
 	uint32_t tree_leaves;
 	uint64_t *tree_set, *tree_clear; /* per way: what a use does to the tree, when it fits a word */
 	struct xr_rng *rng;  /* random */

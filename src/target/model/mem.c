@@ -495,8 +495,8 @@ static void prefetch(struct xr_mem *mem, struct core *core, struct xr_mem_buffer
 static void stream_prefetch(struct xr_mem *mem, struct core *core, struct xr_mem_buffer *b, uint64_t address)
 {
 	unsigned page_shift = mem->page_shift ? mem->page_shift : 12;
-	uint64_t bytes = core->cache[mem->data.cache[mem->data.n > 1]]->cache->line_bytes;
-	uint64_t page = address >> page_shift, line = address / bytes;
+	unsigned line_shift = core->cache[mem->data.cache[mem->data.n > 1]]->line_shift;
+	uint64_t page = address >> page_shift, line = address >> line_shift;
 	int slot = (int)(mixed(page) % TRACKERS);
 	int64_t step = 0;
 	if (core->tracker[slot].there && core->tracker[slot].page == page)
@@ -505,7 +505,7 @@ static void stream_prefetch(struct xr_mem *mem, struct core *core, struct xr_mem
 	core->tracker[slot].page = page;
 	core->tracker[slot].line = line;
 	for (int k = 1; step && k <= mem->machine->prefetch_distance; k++) {
-		uint64_t next = (line + (uint64_t)(step * k)) * bytes;
+		uint64_t next = (line + (uint64_t)(step * k)) << line_shift;
 		if (next >> page_shift != page)
 			break;
 		prefetch(mem, core, b, next, 1);
@@ -630,7 +630,9 @@ static void scale(uint64_t *total, uint64_t *ways, uint64_t unit, uint64_t by)
 
 struct xr_machine xr_machine_scaled(const struct xr_machine *machine, uint64_t by, uint64_t stride)
 {
-	enum { PLACES = 16 }; /* of a page: with few of them, in an order that repeats, none is met again soon by chance */
+	enum {
+		PLACES = 16
+	}; /* of a page: with few of them, in an order that repeats, none is met again soon by chance */
 	struct xr_machine small = *machine;
 	uint64_t least = PLACES * stride, pages_by = 1;
 	for (int i = 0; i < small.n_caches; i++) {

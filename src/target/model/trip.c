@@ -9,6 +9,9 @@
 enum {
 	PICKS = 32, /* of each place, before walks over few */
 	PICKS_UP_TO = 512,
+	SHORT_LAP = 16, /* … of which several make one */
+	SHORT_LAPS = 8,
+	LONG_LAP = 256,
 	COUNT_STEPS = 1536,
 	RANDOM_STEPS = 4000, /* where replacement is random, averages need more, … */
 	RANDOM_LAPS = 6,     /* … and laps do not repeat: so many, and what is there is there by chance */
@@ -190,23 +193,27 @@ void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_ma
 {
 	bool random = xr_machine_replaces_randomly(machine), small = trip->n < 2048;
 	size_t lap = trip->n; /* together the cursors go round once */
-	int same = 0, enough = lap < 256 ? 3 : 2, most = !small ? 3 : random ? RANDOM_LAPS : 12;
+	int same = 0, most = !small ? 3 : random ? RANDOM_LAPS : 12;
 	double before = -1;
-	if (lap < 16)
-		lap *= 16;
+	if (lap < SHORT_LAP)
+		lap *= SHORT_LAPS;
 	for (int i = 0; i < most; i++) {
 		*tally = (struct xr_tally){0};
 		xr_trip_run(trip, mem, machine, core, lap, tally);
+		bool by_age = !may_be_strangers(tally, mem, trip->use);
 		if (i && !(tally->disturbed > 0)) /* nothing changes any more */
 			return;
-		if (i && !small && !random && !may_be_strangers(tally, mem, trip->use)) /* the oldest go: nor here */
+		if (i && !small && !random && by_age) /* the oldest go: nor here */
 			return;
 		if (i == 1 && trip->n > 1 && trip->n <= PICKS_UP_TO && trip->dependent && trip->cursors == 1 &&
-		    !trip->unsettled && may_be_strangers(tally, mem, trip->use))
+		    !trip->unsettled && !by_age)
 			drive_strangers_out(trip, mem, core);
 		same = tally->latency + tally->flow == before ? same + 1 : 0;
 		before = tally->latency + tally->flow;
-		if ((same >= enough && !random) || (!small && i + 1 == most))
+		/* Where the oldest go, a lap that took as long as the one before goes on so; in a short one elsewhere that may
+		 * be chance. */
+		bool once = by_age || trip->n < lap || lap >= LONG_LAP;
+		if ((same >= (once ? 1 : 2) && (by_age || !random)) || (!small && i + 1 == most))
 			return;
 	}
 	*tally = (struct xr_tally){0};
