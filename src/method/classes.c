@@ -36,7 +36,7 @@ static bool may_go_on(const struct xr_laps *laps)
 /* A short beginning of `order` that overflows: *result pages; 0: none does. (The shorter, the fewer classes overflow besides
  * one; of many that do, pages of all could go, but not together.) Learns by the way whether there are laps that
  * overflow only as long as they have not settled. */
-static int too_many(struct xr_laps *laps, const uint32_t *order, size_t n, size_t *result)
+static int too_many(struct xr_laps *laps, const uint32_t *order, size_t n, size_t *fits, size_t *result)
 {
 	struct xr_lap lap[GRID];
 	bool yes[GRID], restless[GRID], settles = false;
@@ -80,6 +80,7 @@ static int too_many(struct xr_laps *laps, const uint32_t *order, size_t n, size_
 			good = lap[i].n;
 	}
 	*result = bad;
+	*fits = good;
 	laps->restless = !settles;
 	return 0;
 }
@@ -277,7 +278,7 @@ int xr_class_find(struct xr_laps *laps, const struct xr_first *first, const uint
 	size_t start;
 
 	*class = (struct xr_class){.trouble = NULL};
-	if (too_many(laps, order, n, &start) != 0)
+	if (too_many(laps, order, n, &class->fits, &start) != 0)
 		return -1;
 	if (start == 0) {
 		class->trouble = "too large for the pages there are";
@@ -299,6 +300,23 @@ int xr_class_find(struct xr_laps *laps, const struct xr_first *first, const uint
 	class->item = c.item;
 	class->n = c.n;
 	return xr_flush_take(laps, first, class) != 0 || confirm(laps, class) != 0 ? -1 : 0;
+}
+
+int xr_class_elsewhere(struct xr_laps *laps, uint64_t at, struct xr_class *class)
+{
+	struct core c = {class->item, class->n, 0};
+	uint64_t by = (laps->page + at - laps->at) % laps->page;
+	size_t pages;
+	bool found;
+
+	xr_laps_move(laps, by);
+	xr_laps_pad(laps, &pages);
+	laps->least = 0;
+	if (weigh(laps, &c, &found) != 0)
+		return -1;
+	if (!found)
+		class->trouble = "pages push each other out in some of their lines only";
+	return found ? confirm(laps, class) : 0;
 }
 
 int xr_class_meets(const struct xr_laps *laps, const struct xr_class *class, size_t n, bool *meets)

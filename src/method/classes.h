@@ -19,7 +19,8 @@ struct xr_first {
 struct xr_class {
 	uint32_t *item;      /* the class: one more than fit */
 	size_t n;
-	size_t from;         /* it was chosen from the first so many items */
+	size_t from;         /* it was chosen from the first so many items, */
+	size_t fits;         /* of which so many do not overflow */
 	const char *trouble; /* why there is none; NULL: there is one */
 };
 
@@ -27,6 +28,10 @@ struct xr_class {
  * laps->flush to it. Sets laps->least: fewer misses are not this class's. 0, or -1 as xr_run_time(). */
 int xr_class_find(struct xr_laps *laps, const struct xr_first *first, const uint32_t *order, size_t n,
                   struct xr_class *class);
+
+/* Are the same pages a class elsewhere in them, too? laps: as xr_class_find() left them; their flush lines and pad are
+ * moved there. A class that was none is hardly one again where everything that made it look like one is different. */
+int xr_class_elsewhere(struct xr_laps *laps, uint64_t at, struct xr_class *class);
 
 /* Which distances inside a page bring the two halves of a class together: meets[i] for 8 << i bytes. */
 int xr_class_meets(const struct xr_laps *laps, const struct xr_class *class, size_t n, bool *meets);

@@ -12,6 +12,8 @@ enum {
 };
 static const double mistaken = 0.03; /* share of answers that are wrong: neighbours, orders that suit a policy badly */
 static const double roughly = 0.4, enough = 0.995;
+/* The same of beginnings that overflow, and by how much they may be off. */
+static const double unsuited = 0.05, about = 1.15;
 static const double first_scale = 1.0 / 32; /* 32^n / n! is a number for hundreds of pages */
 
 /* ---- odds ------------------------------------------------------------------------------------------------------------ */
@@ -118,6 +120,28 @@ static double log_likelihood(const struct xr_colours *c, int i)
 	return c->before[i] + most + log(sum / XR_COLOURS_DRAWS);
 }
 
+/* The chance that no class of 2^power gets more members than ways of n random pages. */
+static double none_overflows(int power, size_t ways, double n)
+{
+	double classes = ldexp(1, power), mean = n / classes, term = exp(-mean), sum = term;
+
+	for (size_t i = 1; i <= ways; i++)
+		sum += term *= mean / (double)i;
+	return exp(classes * log(fmin(1, fmax(sum, 1e-300))));
+}
+
+void xr_colours_begin(struct xr_colours *c, size_t ways, size_t flush, size_t fits, size_t overflows)
+{
+	double others = (double)flush;
+
+	for (int i = 0; i < XR_COLOURS_POWERS; i++) {
+		double few = none_overflows(i, ways, others + (double)fits / about),
+		       many = none_overflows(i, ways, others + (double)overflows * about);
+
+		c->before[i] += log(unsuited + (1 - 2 * unsuited) * (few - many));
+	}
+}
+
 void xr_colours_go_on(struct xr_colours *c)
 {
 	for (int i = 0; i < XR_COLOURS_POWERS; i++) {
@@ -201,7 +225,7 @@ int xr_colours_ask(const struct xr_laps *laps, const struct xr_class *class, con
 	most = most > n / 2 ? n / 2 : most;
 	most = most > MOST ? MOST : most;
 	odds = xr_odds_new(arena, class->n - 1, laps->inside ? 0 : laps->flush.n, most, n);
-	for (int batch = 0; batch < BATCHES && (batch == 0 || sure < enough) && most > 0; batch++) {
+	for (int batch = 0; batch < BATCHES && sure < enough && most > 0; batch++) {
 		size_t k = xr_colours_next(c, &odds), n_asked = sure < roughly ? FEW : BATCH;
 		struct xr_lap lap[BATCH];
 		bool yes[BATCH];

@@ -40,6 +40,10 @@ void xr_colours_learn(struct xr_colours *colours, const struct xr_odds *odds, si
 /* The k whose answer is the most open one. */
 size_t xr_colours_next(const struct xr_colours *colours, const struct xr_odds *odds);
 
+/* Of random pages, so many fit and so many did not, beside `flush` others: the more classes there are, the later one of them
+ * has more members than ways. */
+void xr_colours_begin(struct xr_colours *colours, size_t ways, size_t flush, size_t fits, size_t overflows);
+
 /* Goes on to another class. */
 void xr_colours_go_on(struct xr_colours *colours);
 

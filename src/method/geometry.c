@@ -111,62 +111,87 @@ static void count_votes(struct xr_geometry *g)
 	g->agree = (size_t)lround(share * (double)g->n_said);
 }
 
-/* One class, from a random order of pages; *left: visits that may be made for it. */
-static int ask_class(const struct xr_laps *level, const struct xr_first *first, double *left, struct xr_geometry *g)
-{
-	struct xr_laps laps = *level;
-	size_t padded, n, all, used, few;
-	bool joins;
-	uint32_t *order;
-	uint64_t line, way, grain = laps.page / 4 < LINE_MOST || laps.line > LINE_MOST ? laps.line : LINE_MOST;
-	struct xr_testimony *said = &g->said[g->n_said];
-	struct xr_class c;
+/* A class, and where it was found. */
+struct found {
+	struct xr_laps laps;
+	struct xr_class class;
+	const uint32_t *order; /* items */
+	size_t n, all;         /* of them that it was looked for in, and that there are */
+	size_t used;           /* the first ones, by flush lines */
+};
 
-	laps.left = left;
-	/* At the beginning of a line of this level, however large: else what is still in it may begin the next one. */
-	laps.at = xr_rng_below(xr_run_rng(laps.run), laps.page / grain) * grain;
-	xr_laps_pad(&laps, &padded);
-	n = (size_t)((laps.buffer.bytes - padded * laps.page) / laps.item);
-	order = random_order(laps.run, n);
-	all = n;
-	n = laps.limit && laps.limit < n ? laps.limit : n;
-	few = 2 * first->ways + 2 < n ? 2 * first->ways + 2 : n;
-	if ((laps.page < 2 * first->way && calibrate(&laps, order, few) != 0) ||
-	    xr_flush_choose(&laps, first, order, n, &used) != 0)
+/* At the beginning of a line of this level, however large: else what is still in it may begin the next one. */
+static uint64_t random_place(const struct xr_laps *laps)
+{
+	uint64_t grain = laps->page / 4 < LINE_MOST || laps->line > LINE_MOST ? laps->line : LINE_MOST;
+
+	return xr_rng_below(xr_run_rng(laps->run), laps->page / grain) * grain;
+}
+
+/* From a random order of pages; *left: visits that may be made for it. */
+static int find_class(const struct xr_laps *level, const struct xr_first *first, double *left, struct found *f)
+{
+	struct xr_laps *laps = &f->laps;
+	size_t padded, few;
+
+	*laps = *level;
+	laps->left = left;
+	laps->at = random_place(laps);
+	xr_laps_pad(laps, &padded);
+	f->all = (size_t)((laps->buffer.bytes - padded * laps->page) / laps->item);
+	f->order = random_order(laps->run, f->all);
+	f->n = laps->limit && laps->limit < f->all ? laps->limit : f->all;
+	few = 2 * first->ways + 2 < f->n ? 2 * first->ways + 2 : f->n;
+	if ((laps->page < 2 * first->way && calibrate(laps, f->order, few) != 0) ||
+	    xr_flush_choose(laps, first, f->order, f->n, &f->used) != 0)
 		return -1;
 	/* Flush lines that are in the way of nobody: with them, one page tells as much as many, which may be too many. */
-	if (laps.page >= 2 * first->way && calibrate(&laps, order + used, n > used) != 0)
+	if (laps->page >= 2 * first->way && calibrate(laps, f->order + f->used, f->n > f->used) != 0)
 		return -1;
-	if (xr_class_find(&laps, first, order + used, n - used, &c) != 0)
-		return -1;
-	g->trouble = c.trouble;
-	if (c.trouble || c.n < 2)
+	return xr_class_find(laps, first, f->order + f->used, f->n - f->used, &f->class);
+}
+
+/* What a class says; one that is new has also shown how many pages it takes until one overflows. */
+static int testify(const struct found *f, bool is_new, const struct xr_first *first, struct xr_geometry *g)
+{
+	struct xr_laps laps = f->laps;
+	const struct xr_class *c = &f->class;
+	struct xr_testimony *said = &g->said[g->n_said];
+	const uint32_t *rest = f->order + f->used + c->from;
+	uint64_t line, way;
+	bool joins;
+
+	g->trouble = c->trouble;
+	if (c->trouble || c->n < 2)
 		return 0;
-	said->ways = c.n - 1;
+	said->ways = c->n - 1;
 	g->n_said++;
-	if (xr_flush_joins(&laps, &c, &joins) != 0)
+	if (xr_flush_joins(&laps, c, &joins) != 0)
 		return -1;
 	said->ways += joins ? laps.flush.n : 0;
 	laps.tight = joins;
-	if ((!joins && xr_flush_renew(&laps, first, &c, order + used, n - used) != 0) ||
-	    ask_distances(&laps, &c, said) != 0)
+	if ((!joins && xr_flush_renew(&laps, first, c, f->order + f->used, f->n - f->used) != 0) ||
+	    ask_distances(&laps, c, said) != 0)
 		return -1;
 	for (size_t i = 0; i < XR_DELTAS && joins; i++)
 		said->meets[i] = said->meets[i] || UINT64_C(8) << i >= first->way;
 	read_distances(said->meets, laps.page, &line, &way);
-	said->apart = common_distance(&c);
+	said->apart = common_distance(c);
 	for (size_t i = 0; i + 1 < g->n_said; i++)
 		if (g->said[i].ways == said->ways)
 			said->colours = g->said[i].colours;
 	xr_colours_go_on(&said->colours);
-	used += c.from;
+	if (is_new)
+		xr_colours_begin(&said->colours, c->n - 1, laps.inside ? 0 : laps.flush.n, c->fits, c->from);
 	if (way == 0 || way >= laps.page)
-		return xr_colours_ask(&laps, &c, order + used, all - used, &said->colours);
+		return xr_colours_ask(&laps, c, rest, f->all - f->used - c->from, &said->colours);
 	return 0;
 }
 
 int xr_geometry_find(const struct xr_laps *level, const struct xr_first *first, struct xr_geometry *g)
 {
+	struct found f;
+	bool fresh = false; /* it has testified once */
 	int vain = 0;
 
 	memset(g, 0, sizeof *g);
@@ -175,7 +200,18 @@ int xr_geometry_find(const struct xr_laps *level, const struct xr_first *first, 
 	     t < XR_CLASSES_TRIED && g->agree < WANTED + (g->n_said - g->agree) && g->left > 0 && vain < IN_VAIN; t++) {
 		double before = fmin(g->left, visits_of_one), left = before;
 
-		if (ask_class(level, first, &left, g) != 0)
+		/* Where nobody disturbs, the same pages elsewhere are as good a second witness as others, and at hand. */
+		if (fresh && !level->disturbed) {
+			f.laps.left = &left;
+			if (xr_class_elsewhere(&f.laps, random_place(&f.laps), &f.class) != 0)
+				return -1;
+			fresh = false;
+		} else {
+			if (find_class(level, first, &left, &f) != 0)
+				return -1;
+			fresh = !f.class.trouble;
+		}
+		if (testify(&f, fresh, first, g) != 0)
 			return -1;
 		g->left -= before - left;
 		vain += g->n_said > 0 ? 0 : left > 0 || level->disturbed ? 1 : IN_VAIN; /* beside a neighbour: again */

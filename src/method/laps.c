@@ -90,6 +90,16 @@ static uint64_t moved(const struct xr_laps *laps, uint64_t place, uint64_t by)
 	return place / laps->page * laps->page + (place + by) % laps->page;
 }
 
+void xr_laps_move(struct xr_laps *laps, uint64_t by)
+{
+	struct xr_places flush = xr_places_new(xr_run_arena(laps->run), laps->flush.n);
+
+	for (size_t i = 0; i < laps->flush.n; i++)
+		xr_places_add(&flush, moved(laps, laps->flush.at[i], by));
+	laps->flush = flush;
+	laps->at = (laps->at + by) % laps->page;
+}
+
 static bool is_visited(const struct xr_laps *laps, const struct xr_lap *lap, uint64_t place)
 {
 	return place % laps->page == laps->at || place % laps->page == (laps->at + lap->apart) % laps->page;

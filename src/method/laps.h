@@ -69,6 +69,9 @@ size_t xr_lap_visits(const struct xr_laps *laps, const struct xr_lap *lap);
  * laps->at or beside it. *pages: how many pages it takes; no item may be one of them. */
 void xr_laps_pad(struct xr_laps *laps, size_t *pages);
 
+/* From here on so many bytes further on in all pages; the pad has to be laid out again. */
+void xr_laps_move(struct xr_laps *laps, uint64_t by);
+
 enum {
 	XR_ORDERS = 2,      /* in which what overflows must do so */
 	XR_ORDERS_LAST = 6, /* before something rests on it */
