@@ -7,7 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE = 64 /* where it is not known */, VICTIM_ID = 7100, CORES_MAX = 4096, LOOKS = 5, BEYOND = 4, SIZES = 6 };
+enum { LINE = 64 /* where it is not known */, VICTIM_ID = 7100, CORES_MAX = 4096, LOOKS = 6, BEYOND = 4, SIZES = 6 };
+
+/* A loss must show so many times more: who else uses the level comes and goes. */
+enum { TWICE = 1, OFTEN = 4 };
+static const double calm = 0.03; /* spread of the samples of a walk that nobody disturbs */
 
 static const double hurt = 0.25, unhurt = 0.1; /* share of accesses that find their line gone because of others */
 
@@ -47,6 +51,7 @@ static int ask(struct xr_share *s, int from, int to, enum xr_verdict *verdict)
 	struct xr_spec spec[N_WALKS];
 	struct xr_reading r[N_WALKS];
 	double best[N_WALKS] = {0};
+	bool restless = false;
 	cpu[0] = s->cpu[0];
 	for (int i = 1; i < n; i++) {
 		place[i] = from + i - 1;
@@ -67,7 +72,9 @@ static int ask(struct xr_share *s, int from, int to, enum xr_verdict *verdict)
 		s->far_cycles = fmax(best[FAR], best[FAR_ATTACKED]);
 		s->home_cycles = best[HOME];
 		*verdict = judge(best);
-		if (*verdict == XR_NO || (*verdict == XR_YES && look > 0)) /* a loss must show twice */
+		for (int i = 0; i < N_WALKS; i++)
+			restless = restless || r[i].spread > calm;
+		if (*verdict == XR_NO || (*verdict == XR_YES && look >= (restless ? OFTEN : TWICE)))
 			return 0;
 		s->shaky |= look > 0;
 	}
@@ -258,7 +265,8 @@ static int put_alone(const struct xr_share *s, const char *level, double capacit
 	struct xr_description *d = xr_run_description(s->run);
 	struct xr_arena *arena = xr_run_arena(s->run);
 	const char *method = "only one core may be used";
-	const double sure = is_there(d, level);
+	const struct xr_fact *cores = xr_description_fact(d, "threads.cores"); /* may all CPUs be of one? */
+	const double sure = fmin(is_there(d, level), cores ? cores->confidence : 1);
 	xr_fact_count(d, xr_arena_printf(arena, "cache.%s.shared_by", level), 1, "cores", fmin(sure, 0.99), method);
 	xr_fact_count(d, xr_arena_printf(arena, "cache.%s.busy_capacity", level), (long long)capacity, "bytes",
 	              fmin(sure, 0.9), method);
