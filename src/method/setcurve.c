@@ -6,7 +6,8 @@ enum { CURVE_SAMPLES = 6, CURVE_LOOKS = 3 };
 
 const double xr_good_misfit = 0.06;
 static const double fine_misfit =
-	0.02;                       /* … or a third, if samples are enough; more are no use if others fit far worse */
+	0.02; /* … or a third, if samples are enough; more are no use if others fit far worse */
+static const double same_penalty = 0.02;
 static const double not_full = 0.6; /* of what the mildest policy misses with one line too many */
 
 /* How many units are still of use: with far more, the next level overflows, too. */
@@ -155,6 +156,11 @@ static struct xr_overflow_fit fit_curve(struct xr_overflow_memo *memo, const str
 	return fit;
 }
 
+static bool agree(const struct xr_overflow_fit fit[2])
+{
+	return fit[0].ways == fit[1].ways && fabs(fit[1].penalty / fit[0].penalty - 1) < same_penalty;
+}
+
 /* Ways from the curves at strides of one way and two. */
 int xr_set_ways(const struct xr_sets *probe, struct xr_set_curves *curves, double rough, uint64_t way, bool again,
                 struct xr_overflow_fit fit[2], bool *calm)
@@ -171,7 +177,8 @@ int xr_set_ways(const struct xr_sets *probe, struct xr_set_curves *curves, doubl
 				return -1;
 			fit[k] = fit_curve(curves->memo, curve);
 		} while (++looks < CURVE_LOOKS && xr_walks_may_wait(probe->bench) && fit[k].misfit > fine_misfit &&
-		         fit[k].misfit < xr_good_misfit && fit[k].margin < fit[k].misfit);
+		         fit[k].misfit < xr_good_misfit && fit[k].margin < fit[k].misfit &&
+		         (k == 0 || !agree(fit))); /* the second only has to say the same */
 		*calm &= xr_walks_calm(&curve->pairs->walks);
 		fit[k].ways = last_before_rise(curve, fit[k].ways);
 		if (k == 1 && fit[0].misfit < xr_good_misfit && rises_after(curve, fit[0].ways, fit[0].penalty))

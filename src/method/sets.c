@@ -8,9 +8,11 @@
 enum {
 	PER_OCTAVE = 4, /* rows from one power of two to the next */
 	AHEAD = 3,      /* rows: 2^(3/4) = 1.7 times as long */
-	OCTAVES_MAX = 20,
-	ROWS_MAX = OCTAVES_MAX * PER_OCTAVE,
-	STRIDES_MAX = 4,
+	AT_ONCE = 2,    /* rows */
+	BATCHES_MAX = 40,
+	ROWS_MAX = BATCHES_MAX * AT_ONCE,
+	WAYS_MAX = 4, /* searches for the size of a way that are remembered */
+	STRIDES_MAX = 24,
 	LAST_LOOKS = 4, /* for the last word on the ways */
 	ATTEMPTS = 6,
 	FALSE_STEPS = 3,
@@ -25,28 +27,28 @@ static const double overflown = 0.2;
 /* ---- question 1: how much fits -------------------------------------------------------------------------------- */
 
 struct rows {
-	struct xr_twins octave[OCTAVES_MAX];
-	size_t octaves;
+	struct xr_twins batch[BATCHES_MAX];
+	size_t batches;
 	double bytes[ROWS_MAX], excess[ROWS_MAX], base[ROWS_MAX];
 	size_t n;
 	size_t skip; /* rows before this one do not count as overflown */
 	bool calm;   /* all were looked at while the core was at rest */
 };
 
-static bool make_octave(const struct xr_sets *probe, struct rows *rows)
+static bool make_batch(const struct xr_sets *probe, struct rows *rows)
 {
-	if (rows->octaves == OCTAVES_MAX)
+	if (rows->batches == BATCHES_MAX)
 		return false;
-	struct xr_twins *octave = &rows->octave[rows->octaves];
-	xr_twins_init(probe, octave);
-	for (size_t i = 0; i < PER_OCTAVE; i++) {
-		double exponent = (double)rows->octaves + (double)i / PER_OCTAVE;
+	struct xr_twins *batch = &rows->batch[rows->batches];
+	xr_twins_init(probe, batch);
+	for (size_t i = 0; i < AT_ONCE; i++) {
+		double exponent = (double)(rows->batches * AT_ONCE + i) / PER_OCTAVE;
 		unsigned units = (unsigned)lround(probe->first * pow(2, exponent));
 		if (units * probe->unit <= probe->most && units * probe->unit <= probe->bench->bytes)
-			xr_twins_add(probe, octave, probe->unit, units, 1);
+			xr_twins_add(probe, batch, probe->unit, units, 1);
 	}
-	rows->octaves += octave->n > 0;
-	return octave->n > 0;
+	rows->batches += batch->n > 0;
+	return batch->n > 0;
 }
 
 /* The first row that misses, by one of two signs. `bold`: it misses on a good part of what a row 1.7 times as long
@@ -67,55 +69,55 @@ static long first_overflow(const struct rows *rows, bool bold)
 	return -1;
 }
 
-static void gather_rows(const struct xr_sets *probe, struct rows *rows, size_t octaves)
+static void gather_rows(const struct xr_sets *probe, struct rows *rows, size_t batches)
 {
 	rows->n = 0;
-	for (size_t k = 0; k < octaves; k++) {
-		const struct xr_twins *octave = &rows->octave[k];
-		for (size_t i = 0; i < octave->n; i++, rows->n++) {
-			rows->bytes[rows->n] = octave->count[i] * (double)probe->unit;
-			rows->excess[rows->n] = octave->excess[i];
-			rows->base[rows->n] = xr_walks_low(&octave->walks, 2 * i + 1);
+	for (size_t k = 0; k < batches; k++) {
+		const struct xr_twins *batch = &rows->batch[k];
+		for (size_t i = 0; i < batch->n; i++, rows->n++) {
+			rows->bytes[rows->n] = batch->count[i] * (double)probe->unit;
+			rows->excess[rows->n] = batch->excess[i];
+			rows->base[rows->n] = xr_walks_low(&batch->walks, 2 * i + 1);
 		}
 	}
 }
 
 /* Who disturbs makes rows miss, and hardly ever hit: peace matters most from just below the overflow on. */
-static int settle_rows(const struct xr_sets *probe, struct rows *rows, size_t octaves)
+static int settle_rows(const struct xr_sets *probe, struct rows *rows, size_t batches)
 {
 	long early = first_overflow(rows, false), bold = first_overflow(rows, true);
 	long from = early >= 0 && early < bold ? early : bold;
 	rows->calm = true;
-	for (size_t k = from > 0 ? (size_t)(from - 1) / PER_OCTAVE : 0; k < octaves; k++) {
-		if (xr_twins_look(&rows->octave[k], XR_PATIENTLY) != 0)
+	for (size_t k = from > 0 ? (size_t)(from - 1) / AT_ONCE : 0; k < batches; k++) {
+		if (xr_twins_look(&rows->batch[k], XR_PATIENTLY) != 0)
 			return -1;
-		rows->calm &= xr_walks_calm(&rows->octave[k].walks);
+		rows->calm &= xr_walks_calm(&rows->batch[k].walks);
 	}
-	gather_rows(probe, rows, octaves);
+	gather_rows(probe, rows, batches);
 	return 0;
 }
 
 static bool all_calm(const struct rows *rows)
 {
-	for (size_t k = 0; k < rows->octaves; k++)
-		if (!xr_walks_calm(&rows->octave[k].walks))
+	for (size_t k = 0; k < rows->batches; k++)
+		if (!xr_walks_calm(&rows->batch[k].walks))
 			return false;
 	return true;
 }
 
-/* Longer and longer rows, an octave at a time so that samples need not be longer than their rows. */
+/* Longer and longer rows, a few at a time so that samples need not be longer than their rows. */
 static int read_rows(const struct xr_sets *probe, struct rows *rows, bool again, const struct xr_walks **trouble)
 {
 	rows->n = 0;
 	for (size_t k = 0; first_overflow(rows, true) < 0; k++) {
-		if (k == rows->octaves && !make_octave(probe, rows)) {
+		if (k == rows->batches && !make_batch(probe, rows)) {
 			rows->calm = all_calm(rows);
 			return 0;
 		}
-		if (xr_twins_look(&rows->octave[k], again ? XR_AGAIN : XR_IN_PASSING) != 0)
+		if (xr_twins_look(&rows->batch[k], again ? XR_AGAIN : XR_IN_PASSING) != 0)
 			return -1;
-		if (rows->octave[k].walks.trouble) {
-			*trouble = &rows->octave[k].walks;
+		if (rows->batch[k].walks.trouble) {
+			*trouble = &rows->batch[k].walks;
 			return 0;
 		}
 		gather_rows(probe, rows, k + 1);
@@ -129,55 +131,75 @@ static int read_rows(const struct xr_sets *probe, struct rows *rows, bool again,
 
 /* Walks over three quarters of what fits, at strides 2 S. */
 struct strides {
-	struct xr_twins pairs;
-	uint64_t stride[XR_TWINS_MAX]; /* S */
-	double rough;                  /* bytes that fit */
+	struct xr_twins *pair[STRIDES_MAX]; /* one pair each; NULL: not asked */
+	uint64_t stride[STRIDES_MAX];       /* S */
+	size_t n;
+	double rough; /* bytes that fit */
+	bool calm;    /* those asked the last time were seen in peace */
 };
+
+static unsigned units_at(double rough, uint64_t stride)
+{
+	unsigned count = (unsigned)lround(0.75 * rough / (double)stride);
+	return count < 2 ? 2 : count; /* direct mapped: one fits, two do not */
+}
 
 static void make_strides(const struct xr_sets *probe, struct strides *s, double rough)
 {
-	xr_twins_init(probe, &s->pairs);
-	s->rough = rough;
-	for (uint64_t stride = probe->unit; s->pairs.n < XR_TWINS_MAX && (double)stride <= 1.3 * rough; stride *= 2) {
-		unsigned count = (unsigned)lround(0.75 * rough / (double)stride);
-		if (count < 2)
-			count = 2; /* direct mapped: one fits, two do not */
-		if (count * 2 * stride > probe->bench->bytes)
-			break;
-		s->stride[s->pairs.n] = stride;
-		xr_twins_add(probe, &s->pairs, 2 * stride, count, xr_sets_at_once(probe, 2 * stride, count, rough));
-	}
+	*s = (struct strides){.rough = rough};
+	for (uint64_t stride = probe->unit; s->n < STRIDES_MAX && (double)stride <= 1.3 * rough &&
+	                                    units_at(rough, stride) * 2 * stride <= probe->bench->bytes;
+	     stride *= 2)
+		s->stride[s->n++] = stride;
 }
 
 /* Those of an earlier attempt, whose samples then count too. */
 static struct strides *find_strides(const struct xr_sets *probe, struct strides *all, double rough)
 {
+	const double alike = 0.1;
 	size_t at = 0;
-	while (at < STRIDES_MAX && all[at].rough > 0 && (all[at].rough < rough || all[at].rough > rough))
+	while (at < WAYS_MAX && all[at].rough > 0 && fabs(all[at].rough / rough - 1) > alike)
 		at++;
-	if (at == STRIDES_MAX)
-		at = STRIDES_MAX - 1;
-	if (all[at].rough < rough || all[at].rough > rough)
+	if (at == WAYS_MAX)
+		all[--at].rough = 0;
+	if (!(all[at].rough > 0))
 		make_strides(probe, &all[at], rough);
 	return &all[at];
 }
 
+/* Do they fit at stride 2 S? */
+static int fits_at(const struct xr_sets *probe, struct strides *s, size_t i, double much, bool again, bool *fits)
+{
+	const uint64_t stride = 2 * s->stride[i];
+	if (!s->pair[i]) {
+		const unsigned count = units_at(s->rough, s->stride[i]);
+		s->pair[i] = xr_arena_alloc(xr_run_arena(probe->bench->run), sizeof *s->pair[i]);
+		xr_twins_init(probe, s->pair[i]);
+		xr_twins_add(probe, s->pair[i], stride, count, xr_sets_at_once(probe, stride, count, s->rough));
+	}
+	if (xr_twins_look(s->pair[i], again ? XR_AGAIN : XR_PATIENTLY) != 0)
+		return -1;
+	s->calm &= xr_walks_calm(&s->pair[i]->walks);
+	*fits = s->pair[i]->excess[0] < much;
+	return 0;
+}
+
 /* The smallest power of two S such that three quarters of what fits at stride S also fit at stride 2 S; `much`: an
  * excess that means misses. */
-static int find_way(const struct xr_sets *probe, struct strides *all, double rough, double much, bool again,
-                    uint64_t *way)
+static int find_way(const struct xr_sets *probe, struct strides *s, double much, bool again, uint64_t *way)
 {
-	struct strides *s = find_strides(probe, all, rough);
+	size_t lo = 0, hi = s->n;
 	*way = 0;
-	if (s->pairs.n == 0)
-		return 0;
-	if (xr_twins_look(&s->pairs, again ? XR_AGAIN : XR_PATIENTLY) != 0)
-		return -1;
-	/* If two never fit at any stride: one way, as large as everything. */
-	*way = s->stride[s->pairs.n - 1];
-	for (size_t i = s->pairs.n; i-- > 0;)
-		if (s->pairs.excess[i] < much)
-			*way = s->stride[i];
+	s->calm = true;
+	while (lo < hi) {
+		const size_t middle = (lo + hi) / 2;
+		bool fits;
+		if (fits_at(probe, s, middle, much, again, &fits) != 0)
+			return -1;
+		*(fits ? &hi : &lo) = fits ? middle : middle + 1;
+	}
+	if (s->n) /* if two never fit at any stride: one way, as large as everything */
+		*way = s->stride[lo < s->n ? lo : s->n - 1];
 	return 0;
 }
 
@@ -210,25 +232,27 @@ struct hunt {
 	struct rows rows;
 	struct xr_twins pages, confirming; /* of the short cut */
 	double confirmed;                  /* bytes */
-	struct strides strides[STRIDES_MAX];
+	struct strides strides[WAYS_MAX];
 	struct xr_set_curves curves;
 	bool again; /* the last attempt failed in peace: look at everything once more */
 	bool unfit; /* its curves were none of a set that overflows: look at them once more */
 	bool calm;  /* all that the present attempt rests on was looked at while the core was at rest */
 };
 
-/* Questions 2 and 3, given found->rough; `much`: an excess that means misses; hunt->calm: what that rests on was seen in
- * peace. */
-static int find_rest(const struct xr_sets *probe, struct hunt *hunt, double much, struct xr_sets_found *found)
+/* Questions 2 and 3, given found->rough, unless a way is larger than that; `much`: an excess that means misses;
+ * hunt->calm: what that rests on was seen in peace. */
+static int find_rest(const struct xr_sets *probe, struct hunt *hunt, double much, uint64_t most_way,
+                     struct xr_sets_found *found)
 {
 	struct xr_overflow_fit fit[2];
 	found->outcome = XR_SETS_ROUGH;
 	found->confidence = 0;
-	if (find_way(probe, hunt->strides, found->rough, much, hunt->again, &found->way) != 0)
+	struct strides *strides = find_strides(probe, hunt->strides, found->rough);
+	if (find_way(probe, strides, much, hunt->again, &found->way) != 0)
 		return -1;
-	if (!found->way)
+	if (!found->way || found->way > most_way)
 		return 0;
-	bool calm = hunt->calm && xr_walks_calm(&find_strides(probe, hunt->strides, found->rough)->pairs.walks);
+	bool calm = hunt->calm && strides->calm;
 	if (xr_set_ways(probe, &hunt->curves, found->rough, found->way, hunt->again || hunt->unfit, fit, &calm) != 0)
 		return -1;
 	hunt->unfit = fit[0].ways != fit[1].ways || fmax(fit[0].misfit, fit[1].misfit) > xr_good_misfit;
@@ -250,69 +274,89 @@ static int find_from(const struct xr_sets *probe, struct hunt *hunt, long at, st
 	found->base = rows->base[at];
 	hunt->calm = rows->calm;
 	double much = fmin(overflown * rows->excess[at + AHEAD], 0.8 * rows->excess[at]);
-	return find_rest(probe, hunt, fmin(much, 1.5 * xr_sure_step * rows->base[at]), found);
+	return find_rest(probe, hunt, fmin(much, 1.5 * xr_sure_step * rows->base[at]), UINT64_MAX, found);
 }
 
 /* ---- a short cut ------------------------------------------------------------------------------------------------ */
 
 /* Most caches have ways of a page or of some: then units a page apart fill one after the other way of few sets, and tell
- * how much fits with far shorter walks than rows. Where that leads to no clear answer, rows do. */
-static void make_pages(const struct xr_sets *probe, struct xr_twins *pages)
+ * how much fits with far shorter walks than rows. Where that leads to no clear answer, rows do; also where ways are larger
+ * than a page, which may be chosen by physical addresses: there a few pages are a matter of luck. */
+static void add_pages(const struct xr_sets *probe, struct xr_twins *pages, size_t more)
 {
 	static const unsigned count[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17, 18, 20, 24};
-	xr_twins_init(probe, pages);
-	for (size_t i = 0; i < sizeof count / sizeof *count; i++)
-		if (count[i] * probe->shortcut <= probe->bench->bytes)
-			xr_twins_add(probe, pages, probe->shortcut, count[i], count[i] < 8 ? 8 : 64 / count[i]);
+	for (size_t end = pages->n + more; pages->n < end && pages->n < sizeof count / sizeof *count;) {
+		const unsigned n = count[pages->n];
+		if (n * probe->shortcut > probe->bench->bytes)
+			return;
+		xr_twins_add(probe, pages, probe->shortcut, n, n < 8 ? 8 : 64 / n);
+	}
+}
+
+/* The first number of pages that misses, and the next ones more so; pages->n - 2: none. */
+static size_t first_miss(const struct xr_twins *pages)
+{
+	double noise = 0;
+	size_t at = 0;
+	for (; at + 2 < pages->n; at++) {
+		const double *e = &pages->excess[at], base = xr_walks_low(&pages->walks, 2 * at + 1);
+		if (e[0] > fmax(xr_least_step * base, 6 * noise) && e[1] > e[0] && e[2] > e[0])
+			break;
+		noise = (noise * (double)at + fabs(e[0])) / (double)(at + 1);
+	}
+	return at;
+}
+
+/* As many as are of use: twice what fits. */
+static int look_at_pages(const struct xr_sets *probe, struct xr_twins *pages, bool again)
+{
+	enum { FIRST = 10, ALL = 19 };
+	if (pages->n == 0) {
+		xr_twins_init(probe, pages);
+		add_pages(probe, pages, FIRST);
+	}
+	if (xr_twins_look(pages, again ? XR_AGAIN : XR_PATIENTLY) != 0)
+		return -1;
+	if (pages->n < FIRST || pages->walks.trouble || 2 * first_miss(pages) <= FIRST)
+		return 0;
+	add_pages(probe, pages, ALL - pages->n);
+	return xr_twins_look(pages, XR_PATIENTLY);
 }
 
 static int take_shortcut(const struct xr_sets *probe, struct hunt *hunt, struct xr_sets_found *found)
 {
 	struct xr_twins *p = &hunt->pages;
-	double noise = 0, most = 0, x[XR_TWINS_MAX];
-	size_t at = 0;
+	double most = 0, x[XR_TWINS_MAX];
 
 	memset(found, 0, sizeof *found);
 	found->outcome = XR_SETS_NO_STEP;
-	if (p->n == 0)
-		make_pages(probe, p);
-	if (xr_twins_look(p, hunt->again ? XR_AGAIN : XR_PATIENTLY) != 0 || p->walks.trouble)
-		return p->walks.trouble ? 0 : -1;
+	if (look_at_pages(probe, p, hunt->again) != 0)
+		return -1;
+	const size_t at = p->walks.trouble ? 0 : first_miss(p);
+	if (at == 0 || at + 2 >= p->n)
+		return 0;
 	for (size_t i = 0; i < p->n; i++) {
 		x[i] = (double)(p->count[i] * probe->shortcut);
 		most = fmax(most, p->excess[i]);
 	}
 	hunt->curves.known = p;
 	hunt->curves.known_stride = probe->shortcut;
-	for (; at + 2 < p->n; at++) {
-		const double *e = &p->excess[at], base = xr_walks_low(&p->walks, 2 * at + 1);
-		if (e[0] > fmax(xr_least_step * base, 6 * noise) && e[1] > e[0] && e[2] > e[0])
-			break;
-		noise = (noise * (double)at + fabs(e[0])) / (double)(at + 1);
-	}
-	if (at == 0 || at + 2 == p->n)
-		return 0;
 	xr_series_put(xr_run_description(probe->bench->run), probe->series, "bytes", "bytes", x, "excess", "cycles",
 	              p->excess, p->n);
 	found->rough = sqrt(x[at - 1] * x[at]);
 	found->base = xr_walks_low(&p->walks, 2 * at + 1);
 	hunt->calm = xr_walks_calm(&p->walks);
 	double much = fmin(overflown * most, 0.8 * p->excess[at]);
-	return find_rest(probe, hunt, fmin(much, 1.5 * xr_sure_step * found->base), found);
+	return find_rest(probe, hunt, fmin(much, 1.5 * xr_sure_step * found->base), probe->page, found);
 }
 
-/* Rows shorter than what the short cut found must fit, longer ones must not. Ways larger than a page may be chosen by
- * physical addresses: there a few pages are a matter of luck. */
+/* Rows shorter than what the short cut found must fit, longer ones must not. */
 static int confirm(const struct xr_sets *probe, struct hunt *hunt, struct xr_sets_found *found)
 {
 	static const double share[] = {0.25, 0.5, 0.75, 1.35, 1.7};
 	enum { ROWS = sizeof share / sizeof *share, FIT = 3 };
 	const double bytes = (double)(found->ways * found->way);
 	struct xr_twins *p = &hunt->confirming;
-	if (found->way > probe->page) {
-		found->confidence = 0;
-		return 0;
-	}
 	if (p->n == 0 || hunt->confirmed < bytes || hunt->confirmed > bytes) {
 		xr_twins_init(probe, p);
 		hunt->confirmed = bytes;

@@ -35,7 +35,7 @@ enum {
 	LOOKS = 2,
 };
 static const uint64_t region_bytes = 4 << 20;
-static const double clearly = 1.3, slower = 0.15, neighbourhood = 0.02, most_of_region = 0.99;
+static const double clearly = 1.3, slower = 0.15, far_slower = 1.5, neighbourhood = 0.02, most_of_region = 0.99;
 static const double patience = 0.15; /* of what others have: this is not the most important one */
 
 struct body {
@@ -46,7 +46,7 @@ struct straight {
 	struct xr_walk_bench bench;
 	struct body body[DOUBLINGS_MAX + BISECTIONS + SHORT_BODIES + 4];
 	size_t n;
-	double threshold; /* cycles per statement */
+	double threshold; /* cycles per statement; 0: not known yet */
 	double statement; /* bytes */
 	const char *trouble;
 	bool calm;  /* nobody disturbed */
@@ -54,17 +54,14 @@ struct straight {
 	bool unsupported;
 };
 
-/* Looks at bodies of `n` sizes and `neighbours` of each, and takes the quickest. Whatever disturbs makes bodies slow, so
- * those that were not seen in peace are looked at again. */
-static int look_at(struct straight *s, const double *bytes, size_t n, int neighbours, double *cycles)
+/* Looks at bodies of `n` sizes. Whatever disturbs makes bodies slow, so those that were not seen in peace are looked at
+ * again. */
+static int look_at(struct straight *s, const double *bytes, size_t n, double *cycles)
 {
 	struct xr_walks walks;
 	xr_walks_init(&walks, &s->bench);
-	for (size_t i = 0; i < n; i++) {
-		cycles[i] = INFINITY;
-		for (int k = 0; k < neighbours; k++)
-			xr_walks_add_straight(&walks, (uint64_t)(bytes[i] * (1 - neighbourhood * k / NEIGHBOURS)));
-	}
+	for (size_t i = 0; i < n; i++)
+		xr_walks_add_straight(&walks, (uint64_t)bytes[i]);
 	for (int look = 0; look < LOOKS && !xr_walks_calm(&walks); look++) {
 		if (xr_walks_look(&walks, SAMPLES, 1) != 0)
 			return -1;
@@ -76,20 +73,25 @@ static int look_at(struct straight *s, const double *bytes, size_t n, int neighb
 	s->calm &= xr_walks_calm(&walks);
 	s->statement = walks.point[0].code_bytes;
 	for (size_t i = 0; i < n; i++)
-		for (int k = 0; k < neighbours; k++)
-			cycles[i] = fmin(cycles[i], xr_walks_low(&walks, i * (size_t)neighbours + (size_t)k));
+		cycles[i] = xr_walks_low(&walks, i);
 	return 0;
 }
 
-/* Times bodies of these sizes; each stands for the quickest of its neighbours, which only matter where it is slow. */
+/* Times bodies of these sizes; each stands for the quickest of its neighbours. These only matter where it is slow, but not
+ * far slower than alignment makes it. */
 static int time_bodies(struct straight *s, const double *bytes, size_t n, double *cycles)
 {
-	if (look_at(s, bytes, n, 1, cycles) != 0)
+	double near[NEIGHBOURS - 1], quick[NEIGHBOURS - 1];
+	if (look_at(s, bytes, n, cycles) != 0)
 		return -1;
 	for (size_t i = 0; i < n && !s->trouble; i++) {
-		if (s->threshold > 0 && cycles[i] >= s->threshold &&
-		    look_at(s, &bytes[i], 1, NEIGHBOURS, &cycles[i]) != 0)
-			return -1;
+		if (s->threshold > 0 && cycles[i] >= s->threshold && cycles[i] < far_slower * s->threshold) {
+			for (int k = 1; k < NEIGHBOURS; k++)
+				near[k - 1] = bytes[i] * (1 - neighbourhood * k / NEIGHBOURS);
+			if (look_at(s, near, NEIGHBOURS - 1, quick) != 0)
+				return -1;
+			cycles[i] = fmin(cycles[i], xr_min(quick, NEIGHBOURS - 1));
+		}
 		s->body[s->n++] = (struct body){bytes[i], cycles[i]};
 	}
 	return 0;

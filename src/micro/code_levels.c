@@ -5,8 +5,8 @@
  * into one line of each of the same pages, which take little room (paper 000 §4.7 takes it off in the same way for data).
  *
  * Algorithm: twice as much code each time, from twice the first cache on, until the excess over the twin no longer rises;
- * more walks where it rises; the capacity is the effective one of method/effective.h, from how many lines each walk kept. One
- * line of four is enough, a quarter of the sets as full as with all, unless these are chosen by a hash, which is checked.
+ * more walks where it rises; the capacity is the effective one of method/effective.h, from how many lines each walk kept. A
+ * few lines of each page are enough: some of the sets, as full as with all, unless these are chosen by a hash, which is checked.
  * Then code and data against each other (method/against.h), in this cache.
  *
  * When it fails: an instruction cache that is not known (unreliable); no step in as much code as can be laid out
@@ -21,16 +21,17 @@
 
 enum {
 	REGION = 9,
-	CLOSEST = 32,        /* blocks: those with landing pads are that long */
-	PAGE_LEAST = 4096,   /* for laying out */
-	VISITS_PER_PAGE = 8, /* of a twin: enough that pages come in no order */
-	FIRST = 2,           /* times the first cache */
+	CLOSEST = 32,      /* blocks: those with landing pads are that long */
+	PAGE_LEAST = 4096, /* for laying out */
+	PER_PAGE = 4,      /* lines that are visited of a page, at least, so that pages come in no order */
+	SETS = 4,          /* of the first cache, at least, or it would have more than its part */
+	LONG = 2048,       /* visits that are enough for a lap */
+	FIRST = 2,         /* times the first cache */
 	SAMPLES = 6,
 	SIZES_MAX = 24,
-	THIN = 4,
+	DENSER = 4, /* times as many lines, to see a hash */
 	MORE = 3,
-	MANY = 4 * THIN, /* sets of the first cache, or it would have more than its part */
-	CLOSER = 2,      /* more sizes, around the first that is too large */
+	CLOSER = 2, /* more sizes, around the first that is too large */
 };
 static const uint64_t region_bytes = 8 << 20;
 static const double step = 0.5, of_visit = 0.08; /* that takes noticeably longer: of a miss, of a visit */
@@ -64,15 +65,15 @@ struct hunt {
 
 /* ---- the curve ------------------------------------------------------------------------------------------------- */
 
-/* Every line, or every so-manieth; and one line of each of the same pages, some times each. */
-static void place(const struct hunt *h, uint64_t *row, size_t n, uint64_t *twin, size_t pages)
+/* Every line, or every so-manieth; and as often one line of each of the same pages. */
+static void place(const struct hunt *h, uint64_t *row, uint64_t *twin, size_t n)
 {
 	const size_t lines = (size_t)(h->page / h->spacing);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		row[i] = i * h->thin * h->spacing;
-	for (size_t v = 0, at = 0; v < VISITS_PER_PAGE; v++)
-		for (size_t p = 0; p < pages; p++, at++)
-			twin[at] = p * h->page + p % lines * h->spacing;
+		const uint64_t page = row[i] / h->page;
+		twin[i] = page * h->page + page % lines * h->spacing;
+	}
 }
 
 /* Cycles by which a visit of this much code takes longer than one whose line is in the first cache. The twin's lines are
@@ -81,12 +82,12 @@ static int time_size(struct hunt *h, double bytes)
 {
 	const size_t n = (size_t)(bytes / (double)(h->thin * h->spacing)),
 		     pages = (size_t)ceil(bytes / (double)h->page);
-	uint64_t *row = xr_arena_array(xr_run_arena(h->bench.run), uint64_t, n + VISITS_PER_PAGE * pages);
+	uint64_t *row = xr_arena_array(xr_run_arena(h->bench.run), uint64_t, 2 * n);
 	struct xr_walks walks;
-	place(h, row, n, row + n, pages);
+	place(h, row, row + n, n);
 	xr_walks_init(&walks, &h->bench);
 	xr_walks_add(&walks, XR_JUMPS, row, n);
-	xr_walks_add(&walks, XR_JUMPS, row + n, VISITS_PER_PAGE * pages);
+	xr_walks_add(&walks, XR_JUMPS, row + n, n);
 	if (xr_walks_look(&walks, SAMPLES, once) != 0)
 		return -1;
 	h->trouble = walks.trouble;
@@ -137,20 +138,23 @@ static int climb(struct hunt *h)
 	return 0;
 }
 
-/* Where sets are chosen by a hash, few lines spread over all of them. Then all lines miss where some do not. */
+/* Where sets are chosen by a hash, few lines spread over all of them. Then more of them miss where some do not. */
 static int check_thin(struct hunt *h)
 {
-	const double some = h->excess[h->from], far = h->excess[h->flat_from ? h->flat_from : h->n - 1];
+	const size_t at = h->from ? h->from : h->n - 1, far = h->flat_from ? h->flat_from : h->n - 1;
+	const double some = h->excess[at] + hashed * (h->excess[far] - h->miss);
 	const uint64_t thin = h->thin;
-	h->thin = 1;
-	if (time_size(h, h->bytes[h->from]) != 0)
+	h->thin = thin > DENSER ? thin / DENSER : 1;
+	if (time_size(h, h->bytes[at]) != 0)
 		return -1;
 	if (h->trouble)
 		return 0;
-	const double all = h->excess[--h->n];
-	if (all > some + hashed * (far - h->miss))
+	if (h->from ? h->excess[h->n - 1] > some : risen(h, h->n - 1)) {
+		h->thin = 1;
 		return climb(h);
+	}
 	h->thin = thin;
+	h->n--;
 	return 0;
 }
 
@@ -234,8 +238,10 @@ static int ask_for_data(struct hunt *h, struct xr_against *a, double bytes)
 static int put_unified(struct hunt *h, const struct level *level)
 {
 	static const char *const ids[] = {"cache.l2i.unified", "cache.l2.unified", NULL};
-	struct xr_against a = {
-		.code_bytes = code_share * level->bytes, .miss = level->far - level->near, .spacing = h->spacing};
+	const double code = code_share * level->bytes;
+	struct xr_against a = {.code_bytes = code, .miss = level->far - level->near, .spacing = h->spacing};
+	while (a.spacing < h->thin * h->spacing && code / (double)a.spacing > 2 * LONG)
+		a.spacing *= 2;
 	if (ask_for_data(h, &a, level->bytes) != 0)
 		return -1;
 	if (a.trouble) {
@@ -258,7 +264,7 @@ static int measure(struct hunt *h)
 {
 	struct xr_arena *arena = xr_run_arena(h->bench.run);
 	struct level level = {0};
-	if (climb(h) != 0 || (h->from && !h->trouble && check_thin(h) != 0))
+	if (climb(h) != 0 || (h->n && h->thin > 1 && !h->trouble && check_thin(h) != 0))
 		return -1;
 	const size_t last = h->n - 1;
 	if (h->from && !h->trouble && look_closer(h, h->bytes[h->from]) != 0)
@@ -290,7 +296,10 @@ static int run(struct xr_run *run)
 	h->miss = xr_run_number(run, "cache.l1i.miss_penalty", 0);
 	h->spacing = (uint64_t)fmax(CLOSEST, xr_run_number(run, "cache.l1i.line", 0));
 	h->page = page > PAGE_LEAST ? page : PAGE_LEAST;
-	h->thin = h->first / xr_run_number(run, "cache.l1i.ways", 1) >= MANY * (double)h->spacing ? THIN : 1;
+	const double way = h->first / xr_run_number(run, "cache.l1i.ways", 1);
+	for (h->thin = 1;
+	     PER_PAGE * 2 * h->thin * h->spacing <= h->page && SETS * 2 * (double)(h->thin * h->spacing) <= way;)
+		h->thin *= 2;
 	h->calm = true;
 	if (h->first <= 0 || h->miss <= 0 || h->spacing > h->page) {
 		put_none(run, XR_UNRELIABLE, finds, "the instruction cache is not known well enough");

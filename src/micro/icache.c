@@ -25,6 +25,7 @@
 
 enum {
 	REGION = 1,    /* also code.c's and itlb.c's, each with a size of its own */
+	PAGE = 4096,   /* for laying out */
 	SPACING = 64,  /* of blocks in a row: lines may be shorter or longer */
 	LONGEST = 128, /* line thought of when a twin is laid out */
 	THIN = 4,      /* a twin of a row lies in one line of so many */
@@ -86,21 +87,37 @@ static void add_delta(struct xr_walks *walks, const struct xr_sets_found *found,
 	xr_walks_add(walks, XR_JUMPS, address, n);
 }
 
-/* What the walks say now: the smallest delta from which on there is room (0: there is none at any, i.e. a way is one line),
- * and whether that is clear: each walk takes about as long as a hit, or clearly longer. */
-static bool read_line(const struct xr_walks *walks, const struct xr_sets_found *found, uint64_t least, uint64_t *line)
+/* As many visits in the same pages, in sets far apart. */
+static void add_apart(struct xr_walks *walks, const struct xr_sets_found *found, uint64_t widest)
 {
-	bool clear = true, room = true;
+	const uint64_t turns = (found->way < PAGE ? found->way : PAGE) / widest, n = 2 * found->ways;
+	uint64_t *address = xr_arena_array(xr_run_arena(walks->bench->run), uint64_t, n);
+	for (uint64_t i = 0; i < n; i++)
+		address[i] = i * found->way + i % turns * widest;
+	xr_walks_add(walks, XR_JUMPS, address, n);
+}
+
+/* What a hit takes in these walks. All touch the same pages, so it is what the quickest takes, unless all are alike. The
+ * last one is there for that: its blocks are further apart than any line is long, and have room. */
+static double hit_of(const struct xr_walks *walks, const struct xr_sets_found *found)
+{
 	double bottom = INFINITY, top = 0;
-	*line = 0;
 	for (size_t i = 0; i < walks->n; i++) {
 		double low = xr_walks_low(walks, i);
 		bottom = low > 0 ? fmin(bottom, low) : bottom;
 		top = fmax(top, low);
 	}
-	/* All touch the same pages, so the quickest is what a hit takes, unless all are alike. */
-	double hit = top - bottom > 0.4 * found->penalty ? bottom : found->base;
-	for (size_t i = walks->n; i-- > 0;) {
+	return top - bottom > 0.4 * found->penalty || found->way >= 4 * LONGEST_KNOWN ? bottom : found->base;
+}
+
+/* What the walks say now: the smallest delta from which on there is room (0: there is none at any, i.e. a way is one line),
+ * and whether that is clear: each walk takes about as long as a hit, or clearly longer. */
+static bool read_line(const struct xr_walks *walks, const struct xr_sets_found *found, uint64_t least, uint64_t *line)
+{
+	const double hit = hit_of(walks, found);
+	bool clear = true, room = true;
+	*line = 0;
+	for (size_t i = walks->n - 1; i-- > 0;) {
 		double low = xr_walks_low(walks, i), excess = (low - hit) / found->penalty;
 		if (low <= 0) /* blocks are larger than that (landing pads): it cannot be asked */
 			break;
@@ -124,6 +141,8 @@ static int find_line(const struct xr_sets *probe, const struct xr_sets_found *fo
 	xr_walks_init(&walks, probe->bench);
 	for (uint64_t d = least; d <= widest && walks.n < DELTAS_MAX; d *= 2)
 		add_delta(&walks, found, d, widest);
+	if (walks.n)
+		add_apart(&walks, found, widest);
 	for (int i = 0; walks.n && i < LOOKS; i++) {
 		if (xr_walks_look(&walks, SAMPLES, 1) != 0)
 			return -1;
@@ -140,7 +159,7 @@ static int find_line(const struct xr_sets *probe, const struct xr_sets_found *fo
 static int time_hit(const struct xr_walk_bench *bench, double *cycles)
 {
 	enum { TIMES = 5 };
-	const struct xr_span row = {.stride = SPACING, .count = 4096 / SPACING};
+	const struct xr_span row = {.stride = SPACING, .count = PAGE / SPACING};
 	struct xr_spec spec[TIMES];
 	struct xr_reading reading[TIMES];
 	double each[TIMES];
@@ -245,9 +264,9 @@ static int run(struct xr_run *run)
 	struct xr_sets probe = {
 		.bench = &bench,
 		.unit = SPACING,
-		.room = 4096,
-		.page = 4096,
-		.shortcut = 4096,
+		.room = PAGE,
+		.page = PAGE,
+		.shortcut = PAGE,
 		.first = 32,
 		.most = most_bytes,
 		.blocks = 128,

@@ -181,6 +181,16 @@ struct xr_truth xr_truth_of_cache(const struct xr_machine *m, const struct words
 	                 w->n == 3 ? cache_fact(m, index, w->word[2]) : unsaid);
 }
 
+/* Where the next TLB has no more entries, who misses this one misses the next one as well, more or less often: that
+ * depends on the sets of both. What it takes is then neither of the two penalties. */
+static bool next_is_no_larger(const struct xr_machine *m, int index, int holds)
+{
+	for (int i = index + 1; i < m->n_tlbs; i++)
+		if (m->tlb[i].holds & holds)
+			return m->tlb[i].entries <= m->tlb[index].entries;
+	return false;
+}
+
 struct xr_truth xr_truth_of_tlb(const struct xr_machine *m, const struct words *w)
 {
 	int level = atoi(w->word[1] + 1), seen = 0, holds = w->word[1][0] == 'i' ? XR_HOLDS_CODE : XR_HOLDS_DATA;
@@ -202,7 +212,7 @@ struct xr_truth xr_truth_of_tlb(const struct xr_machine *m, const struct words *
 			truth = hidden_if(nearer, "seen only through the level before it",
 			                  count(xr_machine_tlb_ways(t)));
 		else if (is(w->word[2], "penalty"))
-			truth = in_cycles(m, t->penalty);
+			truth = next_is_no_larger(m, i, holds) ? unsaid : in_cycles(m, t->penalty);
 		else if (is(w->word[2], "page"))
 			truth = count(m->page_bytes);
 		return hidden_if(t->penalty < (nearer ? nearer->penalty : 0) + 2 ||
