@@ -10,7 +10,7 @@ enum {
 	PAGE = 4096, /* only for laying out */
 };
 static const double nothing = 0.12, something = 0.3; /* share of code that misses */
-static const double little = 0.03;             /* of the patience: such walks are too long to find peace for them */
+static const double little = 0.02;             /* of the patience: such walks are too long to find peace for them */
 static const double restless = 0.8;            /* confidence, where somebody else used the core */
 static const double hardly = 0.06, most = 0.5; /* … and that are clear at the first look */
 

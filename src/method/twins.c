@@ -6,7 +6,7 @@
 enum { RESTLESS = 3 /* times as many samples when there is no peace, and no patience left to wait for it */ };
 
 const double xr_least_step = 0.05, xr_sure_step = 0.12;
-static const double little = 0.07; /* of the patience of one look */
+static const double little = 0.05; /* of the patience of one look */
 
 void xr_twins_init(const struct xr_sets *probe, struct xr_twins *pairs)
 {

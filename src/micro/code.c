@@ -36,7 +36,7 @@ enum {
 };
 static const uint64_t region_bytes = 4 << 20;
 static const double clearly = 1.3, slower = 0.15, far_slower = 1.5, neighbourhood = 0.02, most_of_region = 0.99;
-static const double patience = 0.15; /* of what others have: this is not the most important one */
+static const double patience = 0.1; /* of what others have: this is not the most important one */
 
 struct body {
 	double bytes, cycles; /* per statement */

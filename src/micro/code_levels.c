@@ -42,7 +42,7 @@ static const double apart = 1.8;                 /* a jump that misses both, ove
 static const double least = 2;                   /* times the first cache: a smaller one hardly has anything else */
 static const double hashed = 0.3;                /* of the rise */
 static const double code_share = 0.6, data_share = 0.9;
-static const double patience = 0.15, once = 0.01; /* of what others have: walks are too long to find peace for them */
+static const double patience = 0.1, once = 0.007; /* of what others have: walks are too long to find peace for them */
 
 static const char *const finds[] = {
 	"cache.l2i.capacity", "cache.l2i.miss_penalty", "cache.l2i.unified", "cache.l2.unified", NULL,
