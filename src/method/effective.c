@@ -6,12 +6,13 @@
 #include <math.h>
 
 enum {
-	CURVES = 5,     /* at most, */
-	PER_OCTAVE = 4, /* walks, around the size that matters */
+	CURVES = 5,     /* at most; all of them where others use the level, too */
+	PER_OCTAVE = 4, /* walks, around the size that matters; half as many then */
 	CURSORS = 12,   /* about as many lines as a core can wait for at once */
 	FEWEST = 4,     /* pages */
 };
 static const double agree = 0.1;  /* two curves of a quiet machine */
+static const double shared = 1.5; /* times as much is kept by who comes back sooner: others take it away */
 static const double flat = 1.25;  /* walks that are all misses: twice as large ones take less than that */
 static const double apart = 1.4;  /* walks that are all misses and such that are none, at least */
 static const double enough = 0.2; /* of the walk: one that the level keeps so much more of has fewer lines */
@@ -62,7 +63,7 @@ static bool keeps(const struct xr_effective *e, const struct xr_staircase *curve
 /* Around this size: from where the level keeps half or more to where it keeps little. */
 static int add_walks(const struct xr_effective *e, double center, struct xr_staircase *curve)
 {
-	const double step = exp2(1.0 / PER_OCTAVE), little = 1.0 / 3, far = 3;
+	const double step = exp2((e->others ? 2.0 : 1.0) / PER_OCTAVE), little = 1.0 / 3, far = 3;
 	double up = center / M_SQRT2, down = up / step;
 	size_t lowest = 0;
 
@@ -98,12 +99,13 @@ static double differ(const double *value, size_t n)
 	return n > 1 ? xr_max(value, n) / fmax(1, xr_min(value, n)) - 1 : INFINITY;
 }
 
-/* Curves of walks around this many pages until two of them agree. */
+/* Curves of walks around this many pages until two of them agree. What others leave of a level changes from one tenth of
+ * a second to the next, and two curves in a row may well agree on what is true for a moment only. */
 static int take_curves(struct xr_effective *e, double center)
 {
 	double value[CURVES];
 
-	for (e->curves = 0; e->curves < CURVES && !(differ(value, e->curves) < agree); e->curves++) {
+	for (e->curves = 0; e->curves < CURVES && (e->others || !(differ(value, e->curves) < agree)); e->curves++) {
 		struct xr_staircase around = {.n = 0};
 
 		if (add_walks(e, center, &around) != 0)
@@ -155,7 +157,9 @@ int xr_effective_find(struct xr_effective *e, const struct xr_staircase *curve)
 	e->walk.cursors = CURSORS;
 	if (see_both_ends(e, &ends) != 0)
 		return -1;
-	return take_curves(e, xr_effective_of(e, &ends) / e->page);
+	e->bytes = xr_effective_of(e, &ends);
+	e->others = e->alone * shared < e->bytes;
+	return take_curves(e, e->bytes / e->page);
 }
 
 int xr_effective_line(const struct xr_effective *e, double *line)

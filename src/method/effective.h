@@ -23,6 +23,7 @@ struct xr_effective {
 	double bytes, spread; /* result: the capacity; how much curves differ, as a share of it */
 	double low, high;     /* result: the smallest and the largest of them */
 	double alone;         /* result: what one walk keeps that waits for every step, about */
+	bool others;          /* result: that is much less: somebody else uses the level, too */
 	size_t curves;        /* result: how many of them */
 };
 

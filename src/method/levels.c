@@ -29,10 +29,11 @@ static const double restless = 0.05;                 /* of the first latency: on
 struct step {
 	double cycles;
 	int weight;
-	double span; /* of pages, the last step's over the first's */
-	bool far;    /* from a walk over all lines, whose steps are rounded */
-	bool last;   /* the staircase ends on it */
-	size_t from; /* number of its staircase */
+	double span;    /* of pages, the last step's over the first's */
+	double scatter; /* of its points, cycles */
+	bool far;       /* from a walk over all lines, whose steps are rounded */
+	bool last;      /* the staircase ends on it */
+	size_t from;    /* number of its staircase */
 };
 
 /* Staircases, and their flat stretches, by time. */
@@ -106,6 +107,7 @@ static size_t flat_steps(const struct view *v, size_t from, struct step *step)
 			                          .far = s->far,
 			                          .last = end == s->n,
 			                          .span = s->pages[end - 1] / s->pages[i],
+			                          .scatter = xr_mad(&s->cycles[i], end - i),
 			                          .from = from,
 			                          .weight = (int)(end - i)};
 		i = end;
@@ -214,7 +216,7 @@ static struct xr_level level_of(const struct step *step, size_t n)
 {
 	struct xr_level level = {0};
 	bool far = is_far(step, n);
-	double least = INFINITY, most = 0;
+	double least = INFINITY, most = 0, scatter = 0;
 	int half = 0, all = 0;
 
 	for (size_t i = 0; i < n; i++) {
@@ -223,6 +225,7 @@ static struct xr_level level_of(const struct step *step, size_t n)
 		if (step[i].far != far)
 			continue;
 		all += step[i].weight;
+		scatter += step[i].weight * step[i].scatter;
 		least = fmin(least, step[i].cycles);
 		most = fmax(most, step[i].cycles);
 	}
@@ -231,7 +234,7 @@ static struct xr_level level_of(const struct step *step, size_t n)
 			half += step[i].weight;
 			level.latency = step[i].cycles;
 		}
-	level.spread = (most - least) / level.latency;
+	level.spread = fmax(most - least, scatter / all / sqrt(all)) / level.latency;
 	return level;
 }
 
@@ -275,6 +278,22 @@ static size_t level_end(const struct view *v, size_t i)
 		end = more;
 	}
 	return end;
+}
+
+/* Few steps, of several staircases, but all the same: what is between levels may be so, too, where lines of one page leave one
+ * after the other, so each line must say so as well (xr_staircase_check()). */
+static bool is_repeated(const struct view *v, const struct xr_level *l)
+{
+	size_t points = 0, from = 0;
+
+	for (size_t k = 0; k < v->n_stairs; k++) {
+		size_t before = points;
+
+		for (size_t i = 0; i < v->stairs[k].n && !v->stairs[k].far; i++)
+			points += fabs(v->stairs[k].cycles[i] / l->latency - 1) < equal;
+		from += points > before;
+	}
+	return !v->restless && points >= ALONE && from > 1;
 }
 
 /* What comes next behind a level: not where a walk has part of its lines in one level and part in another. */
@@ -327,6 +346,8 @@ size_t xr_levels_from(const struct xr_staircase *stairs, size_t n, double hit, s
 		else if (is_level(&next, here, end - i, v.climbs, stands) ||
 		         (stands && !v.restless && is_exact(&next, here, end - i)))
 			level[k++] = next;
+		else if (is_repeated(&v, &next))
+			level[k++] = next, level[k - 1].weak = true;
 		else if (stands)
 			unsettled->dropped += next.seen >= LONG;
 		else

@@ -12,6 +12,7 @@ struct xr_level {
 	int seen;         /* steps on it, over all staircases */
 	int witnesses;    /* staircases that have been on it */
 	double spread;    /* how far they are apart, as a share of the latency */
+	bool weak;        /* a few steps, but always the same: is one only if each line of a page says so */
 };
 
 /* Where staircases stay for a while that is none of the levels. */

@@ -19,8 +19,10 @@ int xr_time_in_peace(struct xr_peace *peace, double share, struct xr_run *run, s
 			peace->readings++;
 			peace->disturbed += reading[i].disturbed;
 		}
-	if (peace)
+	if (peace) {
 		peace->left_ns = fmax(0, peace->left_ns - waited);
+		peace->waited_ns += waited;
+	}
 	return 0;
 }
 

@@ -10,7 +10,7 @@
 #include "micro/micro.h"
 
 struct xr_peace {
-	double left_ns;             /* to be spent on waiting */
+	double left_ns, waited_ns;  /* to be spent on waiting; spent so far */
 	size_t readings, disturbed; /* so far; of these, with most samples taken beside somebody */
 };
 

@@ -13,6 +13,7 @@ enum {
 	STEPS_MOST = XR_STAIRS_MAX - 8,
 	SINGLES = 3, /* looks at a line, and */
 	EVERY = 2,   /* at each so many-th */
+	LOOKS = 9,   /* at all of them together */
 	ZEROS = 3,   /* times that nothing is visited in between */
 	BASES = 6,   /* and that x is at hand all the same */
 	EXTRA = ZEROS + BASES,
@@ -30,6 +31,7 @@ static const double steep = 1.2;                   /* they differ by this factor
 static const double grows = 1.25;                  /* as long as a walk of twice the size does, there is more to come */
 static const double looking_most = 4; /* times the first latency, per line; more, and it was something else */
 static const double single_most = 20; /* cycles that a look at a single access may be wrong by */
+static const double by_chance = 0.5;  /* of what chance would make of looks, at least, if it does */
 static const double fine_ns = 2;      /* resolution of a clock that can time a single access */
 
 static size_t grid(const uint32_t *order, size_t n, double factor, double hit, struct xr_items *set,
@@ -176,14 +178,34 @@ static int check_lines(struct xr_evict *e, uint32_t x, struct xr_items others, c
 	return 0;
 }
 
+/* Where lines leave a level one after the other by chance, the mean of many looks is between levels for every line of x; but
+ * each look finds another number of them gone, and so it varies as that number does. */
+static int check_together(struct xr_evict *e, uint32_t x, struct xr_items others, double near, double level, double far,
+                          bool *torn)
+{
+	struct xr_items set[2 * LOOKS] = {{NULL, 0, false}};
+	double value[2 * LOOKS], part = (level - near) / (far - near);
+	double chance = (far - near) * sqrt(part * (1 - part) / e->lines);
+
+	e->effort = (struct xr_effort){.samples = 1, .samples_max = 1, .sample_ns = 1};
+	e->only = 0;
+	for (size_t i = 0; i < LOOKS; i++)
+		set[LOOKS + i] = others;
+	if (xr_evict_values(e, x, set, 2 * LOOKS, value) != 0)
+		return -1;
+	*torn = chance > 3 * xr_mad(value, LOOKS) && xr_mad(value + LOOKS, LOOKS) > by_chance * chance;
+	return 0;
+}
+
 int xr_staircase_check(const struct xr_evict *evict, uint32_t x, const uint32_t *order,
-                       const struct xr_staircase *stairs, double near, double level, double far, int *vote)
+                       const struct xr_staircase *stairs, double near, double level, double far, bool calm, int *vote)
 {
 	struct xr_evict e = *evict;
 	size_t at = step_at(stairs, level), there, all;
 	double unit = (double)(e.page ? e.page : e.item);
 	bool fine_clock = xr_run_number(e.run, "timer.resolution", 1) <= fine_ns;
 	struct xr_items others = {order, 0, false};
+	bool torn = false;
 
 	*vote = 0;
 	if (at == stairs->n)
@@ -192,6 +214,13 @@ int xr_staircase_check(const struct xr_evict *evict, uint32_t x, const uint32_t 
 	e.passes = stairs->near ? 0 : 1;
 	e.block = stairs->near ? FINE : 0;
 	others.n = (size_t)lround(stairs->pages[at] * (stairs->near ? unit / FINE : 1));
+	if (fine_clock && calm && check_together(&e, x, others, near, level, far, &torn) != 0)
+		return -1;
+	if (torn) {
+		*vote = -1;
+		return 0;
+	}
+	e.effort = evict->effort;
 	if ((fine_clock && level - near > single_most ? check_singly : check_lines)(
 		    &e, x, others, stairs, (near + level) / 2, (level + far) / 2, &there, &all) != 0)
 		return -1;

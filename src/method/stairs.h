@@ -25,9 +25,10 @@ struct xr_staircase {
 };
 
 /* Are all lines of x there when the staircase is at this level? Where only some of them have left the nearer level, the mean
- * looks like a level of its own. near, far: the levels on both sides. *vote: 1, -1; 0: the staircase was never there. */
+ * looks like a level of its own. near, far: the levels on both sides. calm: nobody else throws lines out. *vote: 1, -1; 0: the
+ * staircase was never there. */
 int xr_staircase_check(const struct xr_evict *evict, uint32_t x, const uint32_t *order, const struct xr_staircase *stairs,
-                       double near, double level, double far, int *vote);
+                       double near, double level, double far, bool calm, int *vote);
 
 /* One staircase of page x; the others are taken from `order`. hit: latency of the first level; top: of the last one that such a
  * staircase has come to, 0: not known. */

@@ -19,7 +19,7 @@
 #include "method/effective.h"
 #include "method/geometry.h"
 #include "method/latency.h"
-#include "method/levels.h"
+#include "method/hierarchy.h"
 #include "micro/micro.h"
 #include "stat/stat.h"
 
@@ -32,27 +32,18 @@ enum {
 	PAGES_WANTED = 8192,
 	POOL = 4096,       /* pages */
 	PAGES_NONE = 4096, /* grain where there are no pages */
-	STAIRS = 2,        /* of pages; */
-	STAIRS_MAX = 5,    /* beside a neighbour */
 	LINES = 8,
 	LIMIT = 4, /* times what pushes a page out of a level: overflows it */
 	STRANGERS_MORE = 3,
-	SEEN_WELL = 10, /* steps, and on a quiet machine */
-	LONG_EACH = 4,  /* so many in each staircase: then it is a level */
-	VOTES = 2,      /* for or against it, that others do not outweigh */
 };
 static const uint64_t dense_wanted = UINT64_C(64) << 20, most_wanted = UINT64_C(256) << 20;
 static const double coarse_ns = 100;
-static const double patience_ns = 1.5e9, waited_little = 0.95; /* for a neighbour to pause, all in all */
-static const double varies = 0.15;                             /* of the latency of a level: too much for one */
-static const double most_sure = 0.88;                          /* of what a convention cuts out of a slope */
-static const double moves = 0.25;                              /* too much to be a capacity */
+static const double patience_ns = 1.2e9; /* for a neighbour to pause, all in all */
+static const double most_sure = 0.88;    /* of what a convention cuts out of a slope */
+static const double moves = 0.25;        /* too much to be a capacity */
 static const double beside_others = 0.7; /* the same in a cache whose other users come and go from minute to minute */
-static const double shared = 1.5;        /* times as much is kept by who comes back sooner: others take it away */
 static const double MIB = 1 << 20;
 static const double least_sample_ns = 4e3, granules = 200; /* of a lap */
-static const double restless =
-	0.05; /* of the first latency: what nothing in between may make of it on a quiet machine */
 
 struct outer {
 	struct xr_run *run;
@@ -65,13 +56,9 @@ struct outer {
 	size_t n_items;
 	double hit;
 	size_t l1_ways, strangers;
-	uint64_t line;                        /* of the first level; 64 when not known */
-	struct xr_level level[XR_LEVELS_MAX]; /* [0] is the first cache; the last one is memory */
-	size_t n_levels;
-	struct xr_staircase walk;
-	struct xr_unsettled unsettled;
+	uint64_t line; /* of the first level; 64 when not known */
+	struct xr_hierarchy h;
 	struct xr_latency second;
-	double noise; /* range of what should be equal in the staircases, cycles */
 };
 
 /* Is the first level indexed by physical addresses? Then nobody knows which pages compete in it. */
@@ -121,125 +108,42 @@ static void set_up(struct outer *o, struct xr_run *run)
 		o->order[i] = i;
 }
 
+/* Walks over all lines. */
+static struct xr_walk walk_for(const struct outer *o)
+{
+	return (struct xr_walk){.run = o->run,
+	                        .buffer = BUFFER + 3,
+	                        .page = o->evict.page,
+	                        .line = o->line,
+	                        .tlbs = xr_tlbs_known(o->run)};
+}
+
 /* ---- levels ---------------------------------------------------------------------------------------------------- */
-
-static uint32_t *random_order(struct outer *o, size_t n)
-{
-	uint32_t *order = xr_arena_array(xr_run_arena(o->run), uint32_t, n);
-
-	for (uint32_t i = 0; i < n; i++)
-		order[i] = i;
-	xr_shuffle(order, n, xr_run_rng(o->run));
-	return order;
-}
-
-/* The staircases, and what others each of them visits, nearest first, the page looked at being the last of them. */
-struct stairs {
-	struct xr_staircase of[STAIRS_MAX + 2];
-	uint32_t *order[STAIRS_MAX + 2];
-	size_t n;
-};
-enum { NEAR, FAR, CLIMBS /* of pages, from here on */ };
-
-/* Is the clock so coarse that only means of many repetitions tell? */
-static bool is_coarse(const struct outer *o)
-{
-	return o->evict.effort.samples > 0;
-}
-
-static bool is_restless(const struct outer *o)
-{
-	return o->noise > restless * o->hit || o->peace.left_ns < waited_little * patience_ns;
-}
-
-/* Takes out what only looks like a level, see xr_staircase_check(). */
-static int check_levels(struct outer *o, const struct stairs *stairs)
-{
-	if (is_coarse(o))
-		return 0;
-	for (size_t l = 1; l + 1 < o->n_levels; l++) {
-		int sum = 0;
-		bool long_each = o->level[l].seen >= LONG_EACH * o->level[l].witnesses;
-		bool plain = o->level[l].seen >= SEEN_WELL && (long_each || is_restless(o));
-
-		for (size_t s = 0; s < stairs->n && !plain && abs(sum) < VOTES; s++) {
-			int vote = 0;
-
-			if (s != FAR && xr_staircase_check(&o->evict, s == NEAR ? 0 : stairs->order[s][o->n_items - 1],
-			                                   stairs->order[s], &stairs->of[s], o->level[l - 1].latency,
-			                                   o->level[l].latency, o->level[l + 1].latency, &vote) != 0)
-				return -1;
-			sum += vote;
-		}
-		if (sum >= 0)
-			continue;
-		memmove(&o->level[l], &o->level[l + 1], (o->n_levels - l - 1) * sizeof *o->level);
-		o->n_levels--;
-		o->unsettled.dropped++; /* votes may be wrong, too, beside a neighbour */
-		l--;
-		xr_levels_sizes(stairs->of, stairs->n, o->level, o->n_levels);
-	}
-	return 0;
-}
-
-static int climb(struct outer *o, struct stairs *stairs)
-{
-	size_t s = stairs->n++;
-	const struct xr_staircase *first = &stairs->of[CLIMBS];
-
-	stairs->order[s] = random_order(o, o->n_items);
-	if (xr_staircase_climb(&o->evict, stairs->order[s][o->n_items - 1], stairs->order[s], o->n_items - 1, o->hit,
-	                       s > CLIMBS ? first->cycles[first->n - 1] : 0, &stairs->of[s]) != 0)
-		return -1;
-	o->noise = fmax(o->noise, stairs->of[s].range);
-	xr_run_progress(o->run, 0.1 * (double)(s - FAR), "levels");
-	return 0;
-}
-
-/* Is there something in the staircases that another one might clear up? */
-static bool is_unclear(const struct outer *o, size_t climbs)
-{
-	bool unclear = o->unsettled.dropped > 0 || (is_restless(o) && o->unsettled.between > 0);
-
-	for (size_t l = 1; l + 1 < o->n_levels && is_restless(o); l++)
-		unclear = unclear || o->level[l].witnesses < 2;
-	return unclear && climbs < STAIRS_MAX;
-}
 
 static int find_levels(struct outer *o)
 {
-	struct stairs stairs = {.n = CLIMBS};
-	struct xr_staircase *near = &stairs.of[NEAR], *far = &stairs.of[FAR], *first = &stairs.of[CLIMBS];
 	struct xr_description *d = xr_run_description(o->run);
-	struct xr_walk all = {.run = o->run,
-	                      .buffer = BUFFER + 3,
-	                      .page = o->evict.page,
-	                      .line = o->line,
-	                      .tlbs = xr_tlbs_known(o->run)};
+	const struct xr_staircase *first = &o->h.first, *walk = &o->h.walk;
 
-	stairs.order[NEAR] = o->order;
-	if (climb(o, &stairs) != 0 || xr_staircase_near(&o->evict, o->hit, near) != 0 ||
-	    xr_staircase_far(&all, o->room / 256, o->room, o->most, first->cycles[first->n - 1], far) != 0)
+	o->h.evict = o->evict;
+	o->h.all = walk_for(o);
+	o->h.room = o->room;
+	o->h.most = o->most;
+	o->h.n_items = o->n_items;
+	o->h.hit = o->hit;
+	if (xr_hierarchy_find(&o->h) != 0)
 		return -1;
-	do {
-		if (climb(o, &stairs) != 0)
-			return -1;
-		o->n_levels = xr_levels_from(stairs.of, stairs.n, o->hit, o->level, &o->unsettled);
-	} while (is_unclear(o, stairs.n - CLIMBS));
-	if (check_levels(o, &stairs) != 0)
-		return -1;
-	o->walk = *far;
 	xr_series_put(d, "cache.staircase", "pages visited in between", "", first->pages, "time of a line of the page",
 	              "cycles", first->cycles, first->n);
-	xr_series_put(d, "cache.walk", "pages walked over", "", far->pages, "time per access", "cycles", far->cycles,
-	              far->n);
+	xr_series_put(d, "cache.walk", "pages walked over", "", walk->pages, "time per access", "cycles", walk->cycles,
+	              walk->n);
 	return 0;
 }
 
 /* The latency of the second level, again where staircases are noisy. */
 static int refine_latency(struct outer *o)
 {
-	struct xr_level *l = &o->level[1];
+	struct xr_level *l = &o->h.level[1];
 	const struct xr_second second = {.evict = &o->evict,
 	                                 .order = o->order,
 	                                 .n_items = o->n_items,
@@ -249,7 +153,7 @@ static int refine_latency(struct outer *o)
 	                                 .hit = o->hit,
 	                                 .about = l->latency};
 
-	if (o->n_levels < 3 || fmax(o->noise / l->latency, l->spread) < 0.01)
+	if (o->h.n < 3 || fmax(o->h.noise / l->latency, l->spread) < 0.01)
 		return 0;
 	if (xr_latency_of_second(&second, &o->second) != 0)
 		return -1;
@@ -265,47 +169,21 @@ static const char *level_id(struct outer *o, size_t level, const char *what)
 	return xr_arena_printf(xr_run_arena(o->run), "cache.l%zu.%s", level + 1, what);
 }
 
-/* Memory, seen by so many pages that a further level of translation, of which nothing is known, misses: as much slower as
- * that costs, it looks like a level of its own behind a cache that is none. */
-static bool may_be_translation(const struct outer *o)
-{
-	return o->evict.page && o->n_levels > 2 &&
-	       o->level[o->n_levels - 1].latency < XR_TOO_CLOSE * o->level[o->n_levels - 2].latency;
-}
-
-/* How sure it is that each of the levels is one. The odds double with every second step on it, but only as far as the
- * machine is quiet: a neighbour makes them all alike wrong. Two other pages that say the same are better evidence. */
-static double sure_of_levels(const struct outer *o)
-{
-	double quiet = fmax(0, 1 - o->noise / o->hit), least = SEEN_WELL;
-	bool mixed =
-		false; /* one that takes now so long and now so long may be lines of two; the last is shared, and may */
-
-	for (size_t l = 1; l + 1 < o->n_levels; l++) {
-		least = fmin(least, fmax(2.0 * o->level[l].witnesses, quiet * o->level[l].seen / 2));
-		mixed = mixed || (l + 2 < o->n_levels && o->level[l].spread > varies);
-	}
-	return fmin(may_be_translation(o)                                   ? 0.6
-	            : o->unsettled.dropped || o->unsettled.between || mixed ? 0.8
-	                                                                    : 0.97,
-	            1 - exp2(-least));
-}
-
 static void put_levels(struct outer *o)
 {
 	struct xr_description *d = xr_run_description(o->run);
-	double sure = sure_of_levels(o);
+	double sure = xr_hierarchy_sure(&o->h);
 	struct xr_fact *fact =
-		xr_fact_count(d, "cache.levels", (long long)(o->n_levels - 1), "", sure, "staircases of pages");
+		xr_fact_count(d, "cache.levels", (long long)(o->h.n - 1), "", sure, "staircases of pages");
 
 	xr_fact_add_series(fact, "cache.staircase");
 	xr_fact_add_series(fact, "cache.walk");
-	for (size_t l = 1; l + 1 < o->n_levels; l++) {
-		double latency = xr_snap_integer(o->level[l].latency, fmax(0.15, 0.02 * o->level[l].latency));
+	for (size_t l = 1; l + 1 < o->h.n; l++) {
+		double latency = xr_snap_integer(o->h.level[l].latency, fmax(0.15, 0.02 * o->h.level[l].latency));
 		double whole = latency == round(latency) ? 1 : 0.85; /* a cache this near is whole cycles away */
 
 		/* Within 2 %, if what was seen varies by so much. And somebody who was there all the time adds always the same. */
-		double within = o->level[l].spread > 0 ? erf(0.02 / o->level[l].spread / M_SQRT2) : 1;
+		double within = o->h.level[l].spread > 0 ? erf(0.02 / o->h.level[l].spread / M_SQRT2) : 1;
 		bool beside = l == 1 && o->second.spread < INFINITY && !o->second.peace;
 
 		fact = xr_fact_number(d, level_id(o, l, "latency"), latency, "cycles",
@@ -329,14 +207,14 @@ static struct xr_laps laps_for(struct outer *o, size_t level)
 	                       .item = o->evict.item > o->first.way ? o->evict.item : o->first.way,
 	                       .line = o->line,
 	                       .most = (size_t)(o->first.ways * way / o->line * 9 / 10),
-	                       .base = o->level[level].latency - o->hit,
-	                       .miss = o->level[level + 1].latency - o->level[level].latency,
-	                       .disturbed = is_restless(o),
+	                       .base = o->h.level[level].latency - o->hit,
+	                       .miss = o->h.level[level + 1].latency - o->h.level[level].latency,
+	                       .disturbed = xr_hierarchy_is_restless(&o->h),
 	                       .peace = &o->peace,
 	                       .effort = o->evict.effort};
 
-	if (o->level[level].items > 0)
-		laps.limit = (size_t)(LIMIT * o->level[level].items) + 4 * o->strangers;
+	if (o->h.level[level].items > 0)
+		laps.limit = (size_t)(LIMIT * o->h.level[level].items) + 4 * o->strangers;
 	laps.sample_ns = fmax(least_sample_ns, granules * xr_run_number(o->run, "timer.resolution", 1));
 	return laps;
 }
@@ -401,12 +279,12 @@ static double walks_find(struct outer *o, size_t level)
 	const struct xr_effective e = effective_for(o, level);
 	struct xr_staircase inner = {.n = 0};
 
-	for (size_t i = 0; i < o->walk.n; i++)
-		if (o->walk.cycles[i] < e.far - outmost * (e.far - e.near)) {
-			inner.pages[inner.n] = o->walk.pages[i];
-			inner.cycles[inner.n++] = o->walk.cycles[i];
+	for (size_t i = 0; i < o->h.walk.n; i++)
+		if (o->h.walk.cycles[i] < e.far - outmost * (e.far - e.near)) {
+			inner.pages[inner.n] = o->h.walk.pages[i];
+			inner.cycles[inner.n++] = o->h.walk.cycles[i];
 		}
-	return o->walk.n && 2 * o->walk.cycles[0] < e.near + e.far ? xr_effective_of(&e, &inner) : 0;
+	return o->h.walk.n && 2 * o->h.walk.cycles[0] < e.near + e.far ? xr_effective_of(&e, &inner) : 0;
 }
 
 static void put_geometry(struct outer *o, size_t level, const struct xr_geometry *g)
@@ -417,6 +295,9 @@ static void put_geometry(struct outer *o, size_t level, const struct xr_geometry
 	double page = (double)(o->evict.page ? o->evict.page : o->evict.item);
 	struct xr_fact *fact[2];
 
+	/* What a miss takes is known from the next level; if that may be none, this may be wrong, too. */
+	if (xr_hierarchy_is_narrow(&o->h, level) || xr_hierarchy_is_narrow(&o->h, level + 1))
+		sure = fmin(sure, xr_hierarchy_sure(&o->h));
 	xr_geometry_sum(g, (uint64_t)page, &line, &way, &share);
 	fact[0] = xr_fact_count(d, level_id(o, level, "ways"), (long long)g->ways, "", sure,
 	                        "classes of pages that push each other out");
@@ -443,19 +324,15 @@ static struct xr_effective effective_for(struct outer *o, size_t level)
 {
 	double inner = level == 1 ? (double)(o->first.ways * o->first.way)
 	                          : xr_run_number(o->run, level_id(o, level - 1, "capacity"),
-	                                          o->level[level - 1].items * (double)o->evict.item);
+	                                          o->h.level[level - 1].items * (double)o->evict.item);
 
-	return (struct xr_effective){.walk = {.run = o->run,
-	                                      .buffer = BUFFER + 3,
-	                                      .page = o->evict.page,
-	                                      .line = o->line,
-	                                      .tlbs = xr_tlbs_known(o->run)},
+	return (struct xr_effective){.walk = walk_for(o),
 	                             .page = (double)(o->evict.page ? o->evict.page : o->evict.item),
-	                             .near = o->level[level].latency,
-	                             .far = o->level[level + 1].latency,
+	                             .near = o->h.level[level].latency,
+	                             .far = o->h.level[level + 1].latency,
 	                             .most = o->most,
 	                             .inner = inner,
-	                             .last = level + 2 == o->n_levels};
+	                             .last = level + 2 == o->h.n};
 }
 
 static int put_effective(struct outer *o, size_t level, const char *why)
@@ -464,9 +341,8 @@ static int put_effective(struct outer *o, size_t level, const char *why)
 	struct xr_effective e = effective_for(o, level);
 	struct xr_fact *fact;
 	double line;
-	bool others;
 
-	if (xr_effective_find(&e, &o->walk) != 0 || xr_effective_line(&e, &line) != 0)
+	if (xr_effective_find(&e, &o->h.walk) != 0 || xr_effective_line(&e, &line) != 0)
 		return -1;
 	xr_fact_none(d, level_id(o, level, "ways"), XR_UNRELIABLE, "%s", why);
 	if (line > 0)
@@ -477,16 +353,15 @@ static int put_effective(struct outer *o, size_t level, const char *why)
 		xr_fact_none(d, level_id(o, level, "capacity"), XR_UNRELIABLE, "neighbours leave nothing of it");
 		return 0;
 	}
-	others = e.last && e.alone * shared < e.bytes;
 	fact = xr_fact_number(d, level_id(o, level, "capacity"), e.bytes, "bytes",
-	                      fmax(0.3, (others ? beside_others : most_sure) - 2 * e.spread),
+	                      fmax(0.3, (e.others ? beside_others : most_sure) - 2 * e.spread),
 	                      "random walks over more and more bytes");
 	if (e.spread > moves)
 		xr_fact_doubt(fact, "neighbours make it move: %.1f to %.1f MiB while it was measured", e.low / MIB,
 		              e.high / MIB);
-	else if (!e.last && is_restless(o))
+	else if (!e.last && xr_hierarchy_is_restless(&o->h))
 		xr_fact_doubt(fact, "only walks tell, and somebody else has a part of it");
-	else if (others)
+	else if (e.others)
 		xr_fact_note(fact,
 		             "effective, beside others who use this cache: %.1f to %.1f MiB while it was measured; "
 		             "about %.1f MiB for who waits for each line before asking for the next",
@@ -505,7 +380,7 @@ static int find_level(struct outer *o, size_t level)
 	if (o->first.way == 0)
 		g.trouble = "the first cache, which hides who meets in this one, is not known";
 	/* Once more where somebody may have been in the way. */
-	for (int i = 0; i < (is_restless(o) ? 2 : 1) && g.n_said == 0; i++)
+	for (int i = 0; i < (xr_hierarchy_is_restless(&o->h) ? 2 : 1) && g.n_said == 0; i++)
 		if (level == 1 && o->first.way > 0 && laps.miss > 0 && xr_geometry_find(&laps, &o->first, &g) != 0)
 			return -1;
 	if (g.n_said > 0) {
@@ -559,7 +434,7 @@ static int run(struct xr_run *run)
 	if (refine_latency(&o) != 0)
 		return -1;
 	put_levels(&o);
-	for (size_t l = 1; l + 1 < o.n_levels; l++)
+	for (size_t l = 1; l + 1 < o.h.n; l++)
 		if (find_level(&o, l) != 0)
 			return -1;
 	/* Whoever was there may have gone meanwhile. */
@@ -568,8 +443,8 @@ static int run(struct xr_run *run)
 		if (refine_latency(&o) != 0)
 			return -1;
 	put_levels(&o);
-	put_absent(&o, o.n_levels > 1 ? o.n_levels - 1 : 1,
-	           xr_arena_printf(xr_run_arena(run), "there are %zu levels", o.n_levels - 1));
+	put_absent(&o, o.h.n > 1 ? o.h.n - 1 : 1,
+	           xr_arena_printf(xr_run_arena(run), "there are %zu levels", o.h.n - 1));
 	return 0;
 }
 

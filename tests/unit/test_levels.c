@@ -1,5 +1,5 @@
 /* Levels from staircases: made up ones, and some as a machine beside busy neighbours gave them. */
-#include "method/levels.h"
+#include "method/hierarchy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -216,15 +216,54 @@ static void neighbours_hide_no_level(void **state)
 /* Where staircases stay that is none of the levels, that is said. */
 static void what_is_left_out_is_told(void **state)
 {
-	static const double near[] = {5, 5, 7, 7, 7, 14, 14, 14, 14, 14, 70, 70, 70, 70};
+	static const double one[] = {5, 5, 7, 7, 7, 14, 14, 14, 14, 14, 70, 70, 70, 70},
+			    two[] = {5, 5, 7.3, 7.3, 7.3, 14, 14, 14, 14, 14, 70, 70, 70, 70};
 	struct xr_rng rng = {3};
 	struct xr_level level[XR_LEVELS_MAX];
 	struct xr_unsettled unsettled;
-	struct xr_staircase s[2] = {stairs_of(near, 14, 0, &rng), stairs_of(near, 14, 0, &rng)};
+	struct xr_staircase s[2] = {stairs_of(one, 14, 0, &rng), stairs_of(two, 14, 0, &rng)};
 
 	(void)state;
 	assert_int_equal(xr_levels_from(s, 2, 5, level, &unsettled), 3);
 	assert_true(unsettled.between > 0);
+}
+
+/* A level hardly larger than the first has a step or two in each staircase, but they are the same in all. */
+static void few_steps_that_repeat_are_weak(void **state)
+{
+	static const double one[] = {3, 3, 3, 3, 3, 8.6, 6.4, 12, 12, 110, 110, 110, 110},
+			    two[] = {3, 3, 3, 3, 4.1, 8.6, 10.9, 12, 12, 110, 110, 110, 110},
+			    other[] = {3, 3, 3, 3, 3, 3, 9.7, 12, 60, 110, 110, 110, 110};
+	struct xr_rng rng = {3};
+	struct xr_level level[XR_LEVELS_MAX];
+	struct xr_unsettled unsettled;
+	struct xr_staircase s[3] = {stairs_of(one, 13, 0, &rng), stairs_of(two, 13, 0, &rng),
+	                            stairs_of(other, 13, 0, &rng)};
+
+	(void)state;
+	assert_int_equal(xr_levels_from(s, 3, 3, level, &unsettled), 3);
+	assert_true(level[1].weak && level[1].latency == 12);
+	s[0].range = 1; /* beside neighbours what is the same may be so by chance */
+	assert_int_equal(xr_levels_from(s, 3, 3, level, &unsettled), 2);
+}
+
+/* Where lines leave a level by chance, one after the other, pages stay between it and the next for a while. */
+static void a_level_hardly_larger_than_the_nearer_one_is_doubted(void **state)
+{
+	struct xr_hierarchy h = {.hit = 3,
+	                         .n = 4,
+	                         .level = {{.latency = 3, .items = 10},
+	                                   {.latency = 20, .items = 32, .seen = 20, .witnesses = 3},
+	                                   {.latency = 45, .items = 50, .seen = 20, .witnesses = 3},
+	                                   {.latency = 100}}};
+
+	(void)state;
+	assert_true(!xr_hierarchy_is_narrow(&h, 1) && xr_hierarchy_is_narrow(&h, 2));
+	assert_true(xr_hierarchy_sure(&h) < 0.9);
+	h.level[2].items = 500;
+	assert_true(!xr_hierarchy_is_narrow(&h, 2) && xr_hierarchy_sure(&h) > 0.9);
+	h.noise = 10; /* more than half of what lies between two levels */
+	assert_true(xr_hierarchy_is_narrow(&h, 1) && xr_hierarchy_sure(&h) < 0.9);
 }
 
 int main(void)
@@ -236,6 +275,8 @@ int main(void)
 		cmocka_unit_test(flat_memory_is_one_level),
 		cmocka_unit_test(neighbours_hide_no_level),
 		cmocka_unit_test(what_is_left_out_is_told),
+		cmocka_unit_test(few_steps_that_repeat_are_weak),
+		cmocka_unit_test(a_level_hardly_larger_than_the_nearer_one_is_doubted),
 	};
 
 	return cmocka_run_group_tests_name("levels", tests, NULL, NULL);

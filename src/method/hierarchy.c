@@ -1,0 +1,178 @@
+/* The levels of a machine, see hierarchy.h. */
+#include "method/hierarchy.h"
+
+#include "method/laps.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	STAIRS_MAX = 5, /* of pages, beside a neighbour */
+	SEEN_WELL = 10, /* steps, and on a quiet machine */
+	LONG_EACH = 4,  /* so many in each staircase: then it is a level */
+	VOTES = 2,      /* for or against it, that others do not outweigh */
+};
+static const double waited_little = 0.05; /* of the time for waiting */
+static const double restless =
+	0.05;                      /* of the first latency: what nothing in between may make of it on a quiet machine */
+static const double varies = 0.15; /* of the latency of a level: too much for one */
+static const double narrow = 2;    /* times as many pages as the nearer one: else it may be none */
+static const double clear_of_noise = 2;
+
+/* The staircases, and what others each of them visits, nearest first, the page looked at being the last of them. */
+struct stairs {
+	struct xr_staircase of[STAIRS_MAX + 2];
+	uint32_t *order[STAIRS_MAX + 2];
+	size_t n;
+};
+enum { NEAR, FAR, CLIMBS /* of pages, from here on */ };
+
+static uint32_t *order_of(struct xr_hierarchy *h, bool random)
+{
+	uint32_t *order = xr_arena_array(xr_run_arena(h->evict.run), uint32_t, h->n_items);
+
+	for (uint32_t i = 0; i < h->n_items; i++)
+		order[i] = i;
+	if (random)
+		xr_shuffle(order, h->n_items, xr_run_rng(h->evict.run));
+	return order;
+}
+
+/* Is the clock so coarse that only means of many repetitions tell? */
+static bool is_coarse(const struct xr_hierarchy *h)
+{
+	return h->evict.effort.samples > 0;
+}
+
+bool xr_hierarchy_is_restless(const struct xr_hierarchy *h)
+{
+	const struct xr_peace *peace = h->evict.peace;
+
+	return h->noise > restless * h->hit ||
+	       (peace && peace->waited_ns > waited_little * (peace->waited_ns + peace->left_ns));
+}
+
+static void take_out(struct xr_hierarchy *h, const struct stairs *stairs, size_t l)
+{
+	memmove(&h->level[l], &h->level[l + 1], (h->n - l - 1) * sizeof *h->level);
+	h->n--;
+	h->unsettled.dropped++; /* votes may be wrong, too, beside a neighbour */
+	xr_levels_sizes(stairs->of, stairs->n, h->level, h->n);
+}
+
+/* What staircases say that are asked about each line of the page, one after the other, until it is clear. */
+static int votes_for(struct xr_hierarchy *h, const struct stairs *stairs, size_t l, int *sum)
+{
+	const struct xr_level *level = &h->level[l];
+	const bool calm = !xr_hierarchy_is_restless(h);
+
+	*sum = 0;
+	for (size_t s = 0; s < stairs->n && abs(*sum) < VOTES; s++) {
+		int vote = 0;
+
+		if (s != FAR && xr_staircase_check(&h->evict, s == NEAR ? 0 : stairs->order[s][h->n_items - 1],
+		                                   stairs->order[s], &stairs->of[s], level[-1].latency, level->latency,
+		                                   level[1].latency, calm, &vote) != 0)
+			return -1;
+		*sum += vote;
+	}
+	return 0;
+}
+
+/* Takes out what only looks like a level, see xr_staircase_check(). */
+static int check_levels(struct xr_hierarchy *h, const struct stairs *stairs)
+{
+	for (size_t l = 1; l + 1 < h->n;) {
+		const struct xr_level *level = &h->level[l];
+		bool long_each = level->seen >= LONG_EACH * level->witnesses, mixed = level->spread > varies;
+		bool plain = level->seen >= SEEN_WELL && (long_each || xr_hierarchy_is_restless(h)) && !level->weak;
+		int sum = 0;
+
+		if (!is_coarse(h) && (!plain || mixed) && votes_for(h, stairs, l, &sum) != 0)
+			return -1;
+		if (!plain && sum < (level->weak ? VOTES : 0)) {
+			take_out(h, stairs, l);
+			continue;
+		}
+		h->mixed = h->mixed || (mixed && sum < VOTES);
+		l++;
+	}
+	return 0;
+}
+
+static int climb(struct xr_hierarchy *h, struct stairs *stairs)
+{
+	size_t s = stairs->n++;
+	const struct xr_staircase *first = &stairs->of[CLIMBS];
+
+	stairs->order[s] = order_of(h, true);
+	if (xr_staircase_climb(&h->evict, stairs->order[s][h->n_items - 1], stairs->order[s], h->n_items - 1, h->hit,
+	                       s > CLIMBS ? first->cycles[first->n - 1] : 0, &stairs->of[s]) != 0)
+		return -1;
+	h->noise = fmax(h->noise, stairs->of[s].range);
+	xr_run_progress(h->evict.run, 0.1 * (double)(s - FAR), "levels");
+	return 0;
+}
+
+/* Is there something in the staircases that another one might clear up? */
+static bool is_unclear(const struct xr_hierarchy *h, size_t climbs)
+{
+	const bool anxious = xr_hierarchy_is_restless(h);
+	bool unclear = h->unsettled.dropped > 0 || (anxious && h->unsettled.between > 0);
+
+	for (size_t l = 1; l + 1 < h->n && anxious; l++)
+		unclear = unclear || h->level[l].witnesses < 2;
+	return unclear && climbs < STAIRS_MAX;
+}
+
+int xr_hierarchy_find(struct xr_hierarchy *h)
+{
+	struct stairs stairs = {.n = CLIMBS};
+	struct xr_staircase *near = &stairs.of[NEAR], *far = &stairs.of[FAR], *first = &stairs.of[CLIMBS];
+
+	stairs.order[NEAR] = order_of(h, false);
+	if (climb(h, &stairs) != 0 || xr_staircase_near(&h->evict, h->hit, near) != 0 ||
+	    xr_staircase_far(&h->all, h->room / 256, h->room, h->most, first->cycles[first->n - 1], far) != 0)
+		return -1;
+	do {
+		if (climb(h, &stairs) != 0)
+			return -1;
+		h->n = xr_levels_from(stairs.of, stairs.n, h->hit, h->level, &h->unsettled);
+	} while (is_unclear(h, stairs.n - CLIMBS));
+	h->first = *first;
+	h->walk = *far;
+	return check_levels(h, &stairs);
+}
+
+bool xr_hierarchy_is_narrow(const struct xr_hierarchy *h, size_t l)
+{
+	const struct xr_level *level = &h->level[l];
+
+	return l > 0 && l + 1 < h->n &&
+	       ((level->items > 0 && level->items < narrow * level[-1].items) ||
+	        fmin(level->latency - level[-1].latency, level[1].latency - level->latency) <
+	                clear_of_noise * h->noise);
+}
+
+/* Memory, seen by so many pages that a further level of translation, of which nothing is known, misses: as much slower as
+ * that costs, it looks like a level of its own behind a cache that is none. */
+static bool may_be_translation(const struct xr_hierarchy *h)
+{
+	return h->evict.page && h->n > 2 && h->level[h->n - 1].latency < XR_TOO_CLOSE * h->level[h->n - 2].latency;
+}
+
+/* The odds double with every second step on a level, but only as far as the machine is quiet: a neighbour makes them all
+ * alike wrong. Two other pages that say the same are better evidence. */
+double xr_hierarchy_sure(const struct xr_hierarchy *h)
+{
+	const double doubtful = 0.8;
+	double quiet = fmax(0, 1 - h->noise / h->hit), least = SEEN_WELL;
+	bool doubt = h->mixed || h->unsettled.dropped || h->unsettled.between;
+
+	for (size_t l = 1; l + 1 < h->n; l++) {
+		least = fmin(least, fmax(2.0 * h->level[l].witnesses, quiet * h->level[l].seen / 2));
+		doubt = doubt || xr_hierarchy_is_narrow(h, l);
+	}
+	return fmin(may_be_translation(h) ? 0.6 : doubt ? doubtful : 0.97, 1 - exp2(-least));
+}
