@@ -55,6 +55,7 @@ struct hunt {
 	double first, miss;     /* bytes of the first cache; cycles that missing it takes */
 	double visit;           /* cycles of a jump that hits, about */
 	uint64_t spacing, page; /* bytes */
+	uint64_t way;           /* of the first cache, bytes */
 	uint64_t thin;          /* one line of so many is visited: a part of the sets, as full as with all lines */
 	double bytes[SIZES_MAX], excess[SIZES_MAX];
 	size_t n;
@@ -65,14 +66,15 @@ struct hunt {
 
 /* ---- the curve ------------------------------------------------------------------------------------------------- */
 
-/* Every line, or every so-manieth; and as often one line of each of the same pages. */
+/* Every line, or every so-manieth; and as often one line of each of the same pages, such that these spread over the sets of
+ * the first cache. */
 static void place(const struct hunt *h, uint64_t *row, uint64_t *twin, size_t n)
 {
-	const size_t lines = (size_t)(h->page / h->spacing);
+	const uint64_t lines = h->page / h->spacing, pages = h->way > h->page ? h->way / h->page : 1;
 	for (size_t i = 0; i < n; i++) {
 		row[i] = i * h->thin * h->spacing;
 		const uint64_t page = row[i] / h->page;
-		twin[i] = page * h->page + page % lines * h->spacing;
+		twin[i] = page * h->page + page / pages % lines * h->spacing;
 	}
 }
 
@@ -188,6 +190,21 @@ static struct level level_of(struct xr_arena *arena, const struct hunt *h, size_
 	return level;
 }
 
+/* One level's share of misses rises steeply, and then less and less. Where it gets steeper again, two levels overflow, one
+ * after the other. */
+static bool two_levels(const struct hunt *h, const struct level *level, size_t last)
+{
+	const double steep = 1.5, steeper = 1.5;
+	double before = INFINITY;
+	for (size_t i = h->from; i < last; i++) {
+		const double growth = (h->excess[i + 1] - h->excess[i]) / (h->excess[i] - level->near);
+		if (growth > steep && growth > steeper * before)
+			return true;
+		before = growth;
+	}
+	return false;
+}
+
 /* ---- facts ----------------------------------------------------------------------------------------------------- */
 
 static void put_none(struct xr_run *run, enum xr_status status, const char *const *ids, const char *reason)
@@ -196,7 +213,7 @@ static void put_none(struct xr_run *run, enum xr_status status, const char *cons
 		xr_fact_none(xr_run_description(run), *ids, status, "%s", reason);
 }
 
-static void put_level(struct hunt *h, const struct level *level, bool flattened)
+static void put_level(struct hunt *h, const struct level *level, bool flattened, bool two)
 {
 	struct xr_description *d = xr_run_description(h->bench.run);
 	const double sure = !flattened ? 0.5 : h->calm ? 0.85 : 0.6;
@@ -206,10 +223,11 @@ static void put_level(struct hunt *h, const struct level *level, bool flattened)
 	xr_fact_add_series(fact, "cache.l2i");
 	xr_fact_note(fact, "effective: what unforeseen jumps find there of code in pages of %llu bytes",
 	             (unsigned long long)h->page);
-	if (flattened) {
+	if (flattened && !two) {
 		xr_fact_number(d, "cache.l2i.miss_penalty", level->far - level->near, "cycles", sure, method);
 	} else {
-		static const char reason[] = "the time of a jump still rises in the largest code that was tried";
+		const char *reason = two ? "two levels overflow one after the other, too close to tell them apart"
+		                         : "the time of a jump still rises in the largest code that was tried";
 		xr_fact_doubt(fact, "%s", reason);
 		xr_fact_none(d, "cache.l2i.miss_penalty", XR_UNRELIABLE, "%s", reason);
 	}
@@ -238,8 +256,11 @@ static int ask_for_data(struct hunt *h, struct xr_against *a, double bytes)
 static int put_unified(struct hunt *h, const struct level *level)
 {
 	static const char *const ids[] = {"cache.l2i.unified", "cache.l2.unified", NULL};
-	const double code = code_share * level->bytes;
-	struct xr_against a = {.code_bytes = code, .miss = level->far - level->near, .spacing = h->spacing};
+	/* the first cache keeps some of it, whatever data do */
+	const double code = fmax(code_share * level->bytes, fmin(FIRST * h->first, data_share * level->bytes));
+	struct xr_against a = {.code_bytes = code,
+	                       .miss = (level->far - level->near) * fmax(0.25, 1 - h->first / code),
+	                       .spacing = h->spacing};
 	while (a.spacing < h->thin * h->spacing && code / (double)a.spacing > 2 * LONG)
 		a.spacing *= 2;
 	if (ask_for_data(h, &a, level->bytes) != 0)
@@ -281,8 +302,9 @@ static int measure(struct hunt *h)
 			xr_arena_printf(arena, "no second step in %.0f KiB of code", h->n ? h->bytes[last] / 1024 : 0));
 		return 0;
 	}
-	put_level(h, &level, h->flat_from > 0);
-	if (h->flat_from)
+	const bool two = two_levels(h, &level, last);
+	put_level(h, &level, h->flat_from > 0, two);
+	if (h->flat_from && !two)
 		return put_unified(h, &level);
 	put_none(h->bench.run, XR_UNRELIABLE, finds + 2, "the second cache is not known well enough");
 	return 0;
@@ -296,9 +318,8 @@ static int run(struct xr_run *run)
 	h->miss = xr_run_number(run, "cache.l1i.miss_penalty", 0);
 	h->spacing = (uint64_t)fmax(CLOSEST, xr_run_number(run, "cache.l1i.line", 0));
 	h->page = page > PAGE_LEAST ? page : PAGE_LEAST;
-	const double way = h->first / xr_run_number(run, "cache.l1i.ways", 1);
-	for (h->thin = 1;
-	     PER_PAGE * 2 * h->thin * h->spacing <= h->page && SETS * 2 * (double)(h->thin * h->spacing) <= way;)
+	h->way = (uint64_t)(h->first / xr_run_number(run, "cache.l1i.ways", 1));
+	for (h->thin = 1; PER_PAGE * 2 * h->thin * h->spacing <= h->page && SETS * 2 * h->thin * h->spacing <= h->way;)
 		h->thin *= 2;
 	h->calm = true;
 	if (h->first <= 0 || h->miss <= 0 || h->spacing > h->page) {
