@@ -64,8 +64,10 @@ static void put_found(struct xr_description *d, const struct xr_sets_found *foun
 	xr_fact_number(d, "tlb.i1.penalty", xr_snap_integer(found->penalty, fmin(0.5, known_to * found->penalty)),
 	               "cycles", fmin(found->confidence, 0.85), method);
 	if (found->confidence < 0.9) {
-		xr_fact_doubt(fact, "the curves are disturbed: is the core's other thread busy?");
-		xr_fact_doubt(ways, "the curves are disturbed: is the core's other thread busy?");
+		static const char reason[] =
+			"the curves are disturbed: the core's other thread, when busy, takes a part";
+		xr_fact_doubt(fact, "%s, on some machines half", reason);
+		xr_fact_doubt(ways, "%s", reason);
 	}
 }
 
