@@ -71,3 +71,11 @@ int xr_walk_time(const struct xr_walk *w, uint64_t bytes, double *cycles, double
 		*cycle_ns = reading.ns / reading.cycles;
 	return 0;
 }
+
+bool xr_walk_may_be_cached(const struct xr_run *run, double ns)
+{
+	const uint64_t gigabyte = UINT64_C(1) << 30;
+	const double cells_ns = 40;
+
+	return xr_run_info(run)->memory_bytes >= gigabyte && ns < cells_ns;
+}

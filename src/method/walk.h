@@ -28,6 +28,10 @@ int xr_walk_time(const struct xr_walk *walk, uint64_t bytes, double *cycles, dou
 /* The same, all of the reading (its samples are gone with the next call). */
 int xr_walk_read(const struct xr_walk *walk, uint64_t bytes, struct xr_reading *reading);
 
+/* No memory of a gigabyte or more answers within so few ns: its cells alone take most of 40. What does so, however many bytes
+ * were walked over, may be a cache that is larger still. */
+bool xr_walk_may_be_cached(const struct xr_run *run, double ns);
+
 /* Two latencies that differ by less may be one, with and without a miss in a TLB that is not known. */
 #define XR_TOO_CLOSE 1.25
 

@@ -172,10 +172,14 @@ static const char *level_id(struct outer *o, size_t level, const char *what)
 static void put_levels(struct outer *o)
 {
 	struct xr_description *d = xr_run_description(o->run);
-	double sure = xr_hierarchy_sure(&o->h);
-	struct xr_fact *fact =
-		xr_fact_count(d, "cache.levels", (long long)(o->h.n - 1), "", sure, "staircases of pages");
+	double sure = xr_hierarchy_sure(&o->h), hz = xr_run_number(o->run, "cpu.frequency", 0);
+	bool quick = hz > 0 && xr_walk_may_be_cached(o->run, o->h.level[o->h.n - 1].latency / hz * 1e9);
+	struct xr_fact *fact = xr_fact_count(d, "cache.levels", (long long)(o->h.n - 1), "",
+	                                     quick ? fmin(sure, 0.8) : sure, "staircases of pages");
 
+	if (quick)
+		xr_fact_note(fact,
+		             "what is behind them is quick for memory: a cache larger than all that was walked over?");
 	xr_fact_add_series(fact, "cache.staircase");
 	xr_fact_add_series(fact, "cache.walk");
 	for (size_t l = 1; l + 1 < o->h.n; l++) {
@@ -376,11 +380,12 @@ static int find_level(struct outer *o, size_t level)
 {
 	struct xr_geometry g = {.trouble = "too large or too much shared to sort pages into classes"};
 	struct xr_laps laps = laps_for(o, level);
+	bool again = xr_hierarchy_is_restless(&o->h) && o->peace.left_ns > 0.2 * patience_ns;
 
 	if (o->first.way == 0)
 		g.trouble = "the first cache, which hides who meets in this one, is not known";
-	/* Once more where somebody may have been in the way. */
-	for (int i = 0; i < (xr_hierarchy_is_restless(&o->h) ? 2 : 1) && g.n_said == 0; i++)
+	/* Once more where somebody may have been in the way, and is not there all the time. */
+	for (int i = 0; i < (again ? 2 : 1) && g.n_said == 0; i++)
 		if (level == 1 && o->first.way > 0 && laps.miss > 0 && xr_geometry_find(&laps, &o->first, &g) != 0)
 			return -1;
 	if (g.n_said > 0) {

@@ -83,7 +83,9 @@ static double doubt_of_translation(struct xr_run *run, double cycles)
 static void put(struct xr_run *run, const struct latency *l)
 {
 	struct xr_description *d = xr_run_description(run);
-	double most = l->close ? 0.6 : is_translation_known(run) ? 0.97 : 0.5, cycles = l->cycles;
+	const double cycles = l->cycles;
+	const bool quick = xr_walk_may_be_cached(run, cycles * l->cycle_ns);
+	double most = l->close ? 0.6 : !is_translation_known(run) ? 0.5 : quick ? 0.8 : 0.97;
 	double off = 2 * l->spread + 4 * l->grown / cycles + doubt_of_translation(run, cycles);
 	double sure = fmax(0.3, most - off);
 	struct xr_fact *fact[2];
@@ -93,6 +95,8 @@ static void put(struct xr_run *run, const struct latency *l)
 	for (int i = 0; i < 2; i++)
 		if (l->cached >= 0.3)
 			xr_fact_doubt(fact[i], "too little memory to walk past the caches");
+		else if (quick)
+			xr_fact_note(fact[i], "quick for memory: a cache larger than all that was walked over?");
 }
 
 /* Walks over so many bytes; *cycles < 0: could not. */
