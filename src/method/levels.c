@@ -23,6 +23,7 @@ static const double same_as_hit = 1.2;
 static const double same_quiet = 1.4; /* pages of one level differ by no more on a quiet machine: ways through a mesh */
 static const double same_at_most = 1.6;              /* what two staircases find of one level differs by no more */
 static const double noise_most = 0.15;               /* of the first latency: more would make one of two levels */
+static const double own = 5;                         /* times the first latency: what is farther may be shared */
 static const double around = 1.3, rough_most = 0.25; /* how far a level may vary, beside others */
 static const double restless = 0.05;                 /* of the first latency: on a quiet machine it varies by less */
 
@@ -71,10 +72,13 @@ static double flat_of(const struct xr_staircase *stairs, size_t n)
 }
 
 /* How far staircases go down around this time, as a share. Visiting more others never brings a page nearer: that is what a
- * level varies by while others use it, too. */
+ * level varies by while others use it, too. (Not one of the core's own.) */
 static double rough_at(const struct view *v, double cycles)
 {
 	double rough = 0;
+
+	if (cycles < own * v->hit)
+		return 0;
 
 	for (size_t k = 0; k < v->n_stairs && v->restless; k++)
 		for (size_t i = 1; i < v->stairs[k].n && !v->stairs[k].far; i++) {

@@ -228,12 +228,13 @@ int xr_staircase_check(const struct xr_evict *evict, uint32_t x, const uint32_t 
 	return 0;
 }
 
-/* How many of the last steps are alike. */
+/* How many of the last steps are alike. In peace they are so to a few percent; else lines still leave, one after the other. */
 static size_t steps_at_end(const struct xr_staircase *s)
 {
+	const double flat = s->range > 0.05 * s->hit ? XR_STAIRS_FLAT : 0.05;
 	size_t k = 1;
 
-	while (k < s->n && fabs(s->cycles[s->n - 1 - k] / s->cycles[s->n - k] - 1) <= XR_STAIRS_FLAT)
+	while (k < s->n && fabs(s->cycles[s->n - 1 - k] / s->cycles[s->n - k] - 1) <= flat)
 		k++;
 	return k;
 }
