@@ -11,11 +11,6 @@ enum {
 	ODD_MAX = 16,
 	ORDERS = 3,
 	MORE_ORDERS = 8,
-	RAMP_MAX = 11,
-	RAMP_AROUND = 4,
-	RAMP_ORDERS = 15,
-	RAMP_TRIES = 6,
-	RESAMPLES = 200
 };
 static const double sure_llr = 4.6;  /* 1 wrong in 100 */
 static const double quickest = 0.05; /* of samples */
@@ -290,13 +285,13 @@ static int read_orders(const struct xr_page_family *f, const size_t *n, size_t k
 	return xr_run_time_with(run, effort, spec, k * 2 * orders, reading);
 }
 
-/* Cycles per round more than packed lines, in so many orders of each: cycles[i * orders + o]. */
-static int excess_by_order(const struct xr_page_family *f, const size_t *n, size_t k, size_t orders,
-                           const struct xr_effort *effort, double *cycles)
+int xr_pages_excess_by_order(const struct xr_page_family *f, const size_t *n, size_t k, size_t orders, double *cycles)
 {
-	struct xr_reading *reading = xr_arena_array(xr_run_arena(f->in->run), struct xr_reading, k * 2 * orders);
+	const struct xr_effort effort = {.samples = 7, .samples_max = 7};
+	struct xr_arena *arena = xr_run_arena(f->in->run);
+	struct xr_reading *reading = xr_arena_array(arena, struct xr_reading, k * 2 * orders);
 
-	if (read_orders(f, n, k, orders, effort, reading) != 0)
+	if (read_orders(f, n, k, orders, &effort, reading) != 0)
 		return -1;
 	for (size_t i = 0; i < k * orders; i++)
 		cycles[i] = (reading[2 * i].cycles - reading[2 * i + 1].cycles) *
@@ -306,10 +301,9 @@ static int excess_by_order(const struct xr_page_family *f, const size_t *n, size
 
 int xr_pages_excess(const struct xr_page_family *f, const size_t *n, size_t k, double *cycles)
 {
-	struct xr_effort effort = {.samples = 7, .samples_max = 7};
 	double *each = xr_arena_array(xr_run_arena(f->in->run), double, k *ORDERS);
 
-	if (excess_by_order(f, n, k, ORDERS, &effort, each) != 0)
+	if (xr_pages_excess_by_order(f, n, k, ORDERS, each) != 0)
 		return -1;
 	for (size_t i = 0; i < k; i++)
 		cycles[i] = xr_median(each + i * ORDERS, ORDERS);
@@ -366,113 +360,5 @@ int xr_pages_penalty(const struct xr_page_family *f, size_t n, double of_others,
 	second = peaceful_cycles(f->in, r + 2 * half, MORE_ORDERS - half, &other);
 	*cycles = (each * all - (double)f->between * of_others) / (double)n;
 	*error = fmax(fabs(first - second) / 2, doubt / 3) * all / (double)n;
-	return 0;
-}
-
-/* One page too many pushes out all pages of its set where the oldest goes, about half of them where any not used lately
- * goes; where all fit, somebody else's pages push out a few. So the line is drawn between a few and half. (Second TLBs of
- * 16 ways lost a fifth with one page too many, two fifths with two, and as much with one or two less beside a neighbour.) */
-static const double pushed_out = 1.0 / 3;
-static const double line_from = 0.2, line_to = 0.6; /* and might be drawn anywhere in here */
-
-/* How large a share of its pages a set loses over the number of pages, in some orders each of which is of another set. */
-struct ramp {
-	size_t n[RAMP_MAX + 2], k; /* the first fits for sure, the last is too many for sure */
-	double share[RAMP_ORDERS][RAMP_MAX];
-	size_t orders;
-};
-
-static int read_ramp(const struct xr_page_family *f, struct ramp *r)
-{
-	struct xr_page_family same[RAMP_MAX + 2];
-	double cycles[(RAMP_MAX + 2) * RAMP_ORDERS] = {0};
-	struct xr_effort effort = {.samples = 7, .samples_max = 7};
-	size_t last = r->k - 1;
-
-	same[0] = *f;
-	for (size_t i = 1; i < r->k; i++)
-		same[i] = *f;
-	if (excess_by_order(same, r->n, r->k, r->orders, &effort, cycles) != 0)
-		return -1;
-	for (size_t o = 0; o < r->orders; o++) {
-		double none = cycles[o] / (double)(r->n[0] + f->between), full;
-
-		full = (cycles[last * r->orders + o] - (double)(r->n[last] + f->between) * none) / (double)r->n[last];
-		for (size_t i = 1; i < last; i++)
-			r->share[o][i - 1] = (cycles[i * r->orders + o] - (double)(r->n[i] + f->between) * none) /
-			                     (double)r->n[i] / full;
-	}
-	return 0;
-}
-
-/* The last number of pages before this share is lost, by the medians of these orders. */
-static size_t pages_before(const struct ramp *r, const size_t *order, size_t orders, double line)
-{
-	double of_order[RAMP_ORDERS], middle[RAMP_MAX] = {0};
-	size_t inner = r->k - 2, i = 0;
-
-	for (size_t k = 0; k < inner; k++) {
-		for (size_t o = 0; o < orders; o++)
-			of_order[o] = r->share[order ? order[o] : o][k];
-		middle[k] = xr_median(of_order, orders);
-	}
-	xr_monotone_l1(middle, inner, middle);
-	while (i < inner && middle[i] <= line)
-		i++;
-	return r->n[i];
-}
-
-/* From one length that fits to one that does not, every `step`-th. */
-static void make_ramp(struct ramp *r, size_t from, size_t to, size_t step, size_t all, size_t orders)
-{
-	r->k = 0;
-	r->orders = orders;
-	r->n[r->k++] = 1;
-	for (size_t n = from; n <= to && n < all && r->k <= RAMP_MAX; n += step)
-		r->n[r->k++] = n;
-	r->n[r->k++] = all;
-}
-
-/* What other sets, and another line between few and half, would have said. */
-static void weigh_ramp(const struct ramp *r, struct xr_rng *rng, struct xr_tlb_sets *sets, double *near)
-{
-	size_t equal = 0, close = 0;
-
-	for (int i = 0; i < RESAMPLES; i++) {
-		size_t order[RAMP_ORDERS], ways;
-
-		for (size_t o = 0; o < r->orders; o++)
-			order[o] = (size_t)xr_rng_below(rng, r->orders);
-		ways = pages_before(r, order, r->orders, line_from + (line_to - line_from) * xr_rng_unit(rng));
-		equal += ways == sets->ways;
-		close += ways + 1 >= sets->ways && ways <= sets->ways + 1;
-	}
-	sets->sure = (double)equal / RESAMPLES;
-	*near = (double)close / RESAMPLES;
-}
-
-int xr_pages_ramp(const struct xr_page_family *f, size_t all, struct xr_tlb_sets *sets, double *near)
-{
-	struct ramp r;
-
-	sets->ways = 0;
-	sets->sure = *near = 0;
-	make_ramp(&r, 2, all - 1, (all + RAMP_MAX - 1) / RAMP_MAX, all, RAMP_ORDERS / 3);
-	if (read_ramp(f, &r) != 0)
-		return -1;
-	for (int i = 0; i < RAMP_TRIES; i++) {
-		size_t about = pages_before(&r, NULL, r.orders, pushed_out);
-
-		/* Around it; where it is not inside of that, once more. */
-		make_ramp(&r, about > RAMP_AROUND + 1 ? about - RAMP_AROUND : 2, about + RAMP_AROUND, 1, all,
-		          RAMP_ORDERS);
-		if (read_ramp(f, &r) != 0)
-			return -1;
-		sets->ways = pages_before(&r, NULL, r.orders, pushed_out);
-		if ((sets->ways >= r.n[1] || r.n[1] == 2) && sets->ways < r.n[r.k - 2]) {
-			weigh_ramp(&r, xr_run_rng(f->in->run), sets, near);
-			break;
-		}
-	}
 	return 0;
 }

@@ -53,13 +53,12 @@ int xr_pages_try_odd(const struct xr_page_family *family, struct xr_tlb_sets *se
  * half the stride (where that is at least `least`) one more does. May correct the ways. */
 int xr_pages_confirm(const struct xr_page_family *family, size_t least, struct xr_tlb_sets *sets);
 
-/* Ways of a level that others use as well, so that a few pages are pushed out before all ways are taken, and not all when
- * there is one too many. `all`: that many are pushed out for sure. Sets the ways, sure: how often other sets, and another
- * opinion on what is few, would have said the same, and *near: the same or one more or less. 0: nothing was found. */
-int xr_pages_ramp(const struct xr_page_family *family, size_t all, struct xr_tlb_sets *sets, double *near);
-
 /* Cycles per round that n[i] pages of the i-th of k families take more than packed lines: medians over a few orders. */
 int xr_pages_excess(const struct xr_page_family *family, const size_t *n, size_t k, double *cycles);
+
+/* … in each of so many orders, cycles[i * orders + o]; of a fold, each order is of another set. */
+int xr_pages_excess_by_order(const struct xr_page_family *family, const size_t *n, size_t k, size_t orders,
+                             double *cycles);
 
 /* Cycles that each of n pages takes more, when each of those between takes of_others; *error: of it, one sigma. */
 int xr_pages_penalty(const struct xr_page_family *family, size_t n, double of_others, double *cycles, double *error);

@@ -18,7 +18,8 @@ static const double few = 0.08, nearly_all = 0.92; /* of what misses cost: sets 
 static const double from = 0.65, to = 1.35, high = 1.75; /* of the ways found: what is looked at */
 static const double low = 0.5; /* share: up to here all kinds of soft sets are alike; above, chance decides */
 static const double some = 1.2, clearly_none = 0.8, clearly_some = 1.6; /* misses in a lap: with one too many, two */
-static const double well = 0.035, believed = 0.06;                      /* misfit of a curve */
+static const double overflown = 0.25; /* share that misses: with half as many again as fit, about half do */
+static const double well = 0.035, believed = 0.06; /* misfit of a curve */
 
 /* ---- one set ---- */
 
@@ -175,6 +176,26 @@ static int find_onset(const struct xr_page_family *f, double of_others, double m
 	}
 }
 
+/* One page too many hardly shows, so the stride may have been found too large. Half as far apart, half as many again as fit
+ * into one set are in two, and fit; if they do not, it is still one set. */
+static int correct_stride(const struct xr_page_family *f, double of_others, double miss, struct xr_tlb_sets *sets)
+{
+	struct xr_page_family closer = *f;
+	const size_t n = sets->ways * 3 / 2;
+	double cost;
+
+	for (; n > sets->ways && sets->stride % 2 == 0; sets->stride /= 2) {
+		closer.stride = sets->stride / 2;
+		if (closer.between > 0 && closer.stride <= closer.step)
+			break;
+		if (cost_of(&closer, of_others, &n, 1, &cost) != 0)
+			return -1;
+		if (cost < overflown * miss)
+			break;
+	}
+	return 0;
+}
+
 int xr_pages_soften(const struct xr_page_family *f, double of_others, struct xr_tlb_sets *sets, double *penalty,
                     double *error)
 {
@@ -213,5 +234,5 @@ int xr_pages_soften(const struct xr_page_family *f, double of_others, struct xr_
 	sets->soft = true;
 	*penalty = of_others + miss;
 	*error = fmin(fit.misfit, 1) * miss;
-	return 0;
+	return correct_stride(f, of_others, miss, sets);
 }

@@ -53,8 +53,8 @@ int xr_tlb_find_third(struct xr_tlb *tlb);
 
 /* A witness that needs no sets: neighbouring pages. Of what twice as many cost as the second level is said to hold, three
  * quarters must cost little, and a third more than it holds must cost much. It is not heard where the caches have a say,
- * too. */
-int xr_tlb_ask_neighbours(struct xr_tlb *tlb, bool *agree);
+ * too; then it is said to agree. */
+int xr_tlb_ask_neighbours(struct xr_tlb *tlb, bool *agree, bool *heard);
 
 /* ---- tlbfirst.c ---- */
 

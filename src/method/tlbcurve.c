@@ -155,13 +155,14 @@ int xr_tlb_find_middle(struct xr_tlb *t)
 	return 0;
 }
 
-int xr_tlb_ask_neighbours(struct xr_tlb *t, bool *agree)
+int xr_tlb_ask_neighbours(struct xr_tlb *t, bool *agree, bool *heard)
 {
 	const size_t e = t->second.entries, n[3] = {e * 3 / 4, e * 4 / 3, e * 2};
 	const double first = t->first.penalty;
 	double miss = fmax(t->second.penalty - first, 0.1 * t->hit);
 
 	*agree = true;
+	*heard = false;
 	if (n[0] < 2 || n[2] > t->pages.pages)
 		return 0;
 	/* With what a miss costs by sets of pages; where that does not fit, by neighbours, and not in passing: somebody may
@@ -173,8 +174,8 @@ int xr_tlb_ask_neighbours(struct xr_tlb *t, bool *agree)
 			return -1;
 		if (k == 3)
 			miss = c.y[2] - first;
-		*agree = xr_max(c.packed, k) - xr_min(c.packed, k) >= 0.2 * miss ||
-		         (c.y[0] - first < 0.35 * miss && c.y[1] - first > 0.4 * miss);
+		*heard = xr_max(c.packed, k) - xr_min(c.packed, k) < 0.2 * miss;
+		*agree = !*heard || (c.y[0] - first < 0.35 * miss && c.y[1] - first > 0.4 * miss);
 	}
 	return 0;
 }

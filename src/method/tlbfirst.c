@@ -12,6 +12,7 @@ enum {
 };
 
 const double xr_kept_apart = 0.5;
+static const double of_miss = 0.35; /* pages that cost more each do not fit */
 
 /* Around the step. */
 static int try_first(struct xr_tlb *t, size_t below, size_t above)
@@ -36,14 +37,25 @@ static int try_first(struct xr_tlb *t, size_t below, size_t above)
 	return 0;
 }
 
-/* Once more when the votes contradict each other: somebody may have been there. */
+/* Once more when the votes contradict each other, or what they took for a miss was none: somebody may have been there. */
 int xr_tlb_find_first(struct xr_tlb *t, const struct xr_tlb_step *step)
 {
-	t->pages.compact.limit = 0.35 * step->height;
-	t->first.penalty = step->height;
-	for (int i = 0; i < TRIES && (i == 0 || (t->first.entries > 0 && t->first.sets.sure < 0.8)); i++)
+	double height = step->height;
+
+	for (int i = 0; i < TRIES; i++) {
+		t->first.penalty = height;
+		t->pages.compact.limit = of_miss * height;
 		if (try_first(t, step->below, step->above) != 0)
 			return -1;
+		if (t->first.entries == 0)
+			return 0;
+		bool doubtful = height > 1.5 * t->first.penalty || 1.5 * height < t->first.penalty;
+		if (doubtful)
+			t->first.sets.sure = fmin(t->first.sets.sure, 0.5);
+		if (t->first.sets.sure >= 0.8)
+			return 0;
+		height = t->first.penalty > 0 ? t->first.penalty : step->height;
+	}
 	return 0;
 }
 

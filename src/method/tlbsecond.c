@@ -1,5 +1,6 @@
 /* The second TLB, seen only by pages that miss the first, see tlb.h. */
 #include "method/behind.h"
+#include "method/sharedset.h"
 #include "method/soft.h"
 #include "method/tlb.h"
 
@@ -10,7 +11,8 @@ enum { FEW = 5 };
 /* Of what missing the second level costs more than missing the first: a set of pages in which less is seen fits. One page
  * too many need not push out all others, and somebody else may have an entry of the set. */
 static const double of_rise = 0.375;
-static const double through_soft = 0.6; /* certainty of what is seen through a level that replaces by chance */
+static const double contradicted = 0.85; /* certainty of what a witness is against, or cannot be heard about */
+static const double through_soft = 0.6;  /* certainty of what is seen through a level that replaces by chance */
 
 static struct xr_behind behind_first(struct xr_tlb *t)
 {
@@ -72,39 +74,51 @@ static int find_folded(struct xr_tlb *t)
 		return 0;
 	f = xr_pages_of_fold(&b, bits);
 	*level = (struct xr_tlb_sets){.stride = (size_t)1 << bits};
-	if (xr_pages_ramp(&f, rise.at, level, &t->second.near) != 0)
+	if (xr_shared_ways(&f, rise.at, level, &t->second.near) != 0)
 		return -1;
 	t->second.entries = level->ways * level->stride;
 	return xr_pages_penalty(&f, rise.at, t->first.penalty, &t->second.penalty, &t->second.error);
+}
+
+/* The middle of a step is no better than that: pages are spread unevenly over sets, and somebody else has some of each. */
+static bool about_as_many(double middle, double entries)
+{
+	return fabs(log(middle / entries)) < 0.15;
 }
 
 int xr_tlb_find_second(struct xr_tlb *t)
 {
 	static int (*const find[])(struct xr_tlb *) = {find_strided, find_folded};
 	struct xr_tlb_level *second = &t->second, doubted = {.entries = 0};
-	bool agree;
+	bool agree, heard;
 
 	for (size_t i = 0; i < sizeof find / sizeof *find && second->entries == 0; i++) {
 		if (find[i](t) != 0)
 			return -1;
 		if (second->entries <= t->first.entries) /* what holds no more than the first does not show behind it */
 			second->entries = 0;
-		if (second->entries > 0 && xr_tlb_ask_neighbours(t, &agree) != 0)
+		if (second->entries > 0 && xr_tlb_ask_neighbours(t, &agree, &heard) != 0)
 			return -1;
+		if (second->entries > 0 && find[i] == find_folded && !heard)
+			second->sets.sure = fmin(second->sets.sure, contradicted);
 		if (second->entries == 0 || (agree && fmax(second->sets.sure, second->near) >= 0.5))
 			continue;
-		second->sets.sure = fmin(second->sets.sure, 0.5);
-		second->near = fmin(second->near, 0.5);
 		if (doubted.entries == 0)
 			doubted = *second;
 		second->entries = 0;
 	}
 	if (second->entries == 0 && xr_tlb_find_middle(t) != 0)
 		return -1;
-	if (second->entries == 0 && doubted.entries > 0)
+	if (doubted.entries > 0 && second->middle > 0 && about_as_many(second->middle, (double)doubted.entries)) {
+		doubted.sets.sure = fmin(doubted.sets.sure, contradicted); /* the middle of the step is the witness */
 		*second = doubted;
-	else if (second->middle > 0)
+	} else if (second->entries == 0 && doubted.entries > 0) {
+		doubted.sets.sure = fmin(doubted.sets.sure, 0.5);
+		doubted.near = fmin(doubted.near, 0.5);
+		*second = doubted;
+	} else if (second->middle > 0) {
 		second->other = doubted.entries;
+	}
 	if (t->first.sets.soft) { /* then pages between do not always push the others out of it */
 		second->sets.sure = fmin(second->sets.sure, through_soft);
 		second->near = fmin(second->near, through_soft);
