@@ -200,6 +200,14 @@ static int find_way(const struct xr_sets *probe, struct strides *s, double much,
 	}
 	if (s->n) /* if two never fit at any stride: one way, as large as everything */
 		*way = s->stride[lo < s->n ? lo : s->n - 1];
+	/* Who disturbs makes visits miss, and hardly ever hit: what fits at a shorter stride has been misjudged above. */
+	for (size_t i = 0; !s->calm && i < lo; i++) {
+		bool fits;
+		if (fits_at(probe, s, i, much, again, &fits) != 0)
+			return -1;
+		if (fits && s->stride[i] < *way)
+			*way = s->stride[i];
+	}
 	return 0;
 }
 
@@ -317,7 +325,8 @@ static int look_at_pages(const struct xr_sets *probe, struct xr_twins *pages, bo
 	}
 	if (xr_twins_look(pages, again ? XR_AGAIN : XR_PATIENTLY) != 0)
 		return -1;
-	if (pages->n < FIRST || pages->walks.trouble || 2 * first_miss(pages) <= FIRST)
+	const bool enough = xr_walks_calm(&pages->walks) && 2 * first_miss(pages) <= FIRST;
+	if (pages->n < FIRST || pages->walks.trouble || enough)
 		return 0;
 	add_pages(probe, pages, ALL - pages->n);
 	return xr_twins_look(pages, XR_PATIENTLY);

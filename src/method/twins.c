@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { RESTLESS = 3 /* times as many samples when there is no peace, and no patience left to wait for it */ };
+enum { RESTLESS = 2 /* times as many samples when there is no peace, and no patience left to wait for it */ };
 
 const double xr_least_step = 0.05, xr_sure_step = 0.12;
 static const double little = 0.05; /* of the patience of one look */

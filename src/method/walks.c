@@ -20,7 +20,7 @@ static const double visit_ns = 10;   /* about; only the length of samples depend
 static const double short_ns = 6000; /* a sample should last, so that looking at the clock does not matter */
 
 /* Waiting for a neighbour to pause: in one micro-benchmark, at most. Without the first answers the others are no use. */
-static const double patience_ns = 1.3e9;
+static const double patience_ns = 1e9;
 
 /* A walk at rest shows as many samples close together; some that nobody noticed to be disturbed lie wide apart above, and a
  * few impossible ones below. So: the lowest stretch of so many samples that is nearly as narrow as the narrowest. */

@@ -130,6 +130,27 @@ static bool read_line(const struct xr_walks *walks, const struct xr_sets_found *
 	return clear;
 }
 
+/* Where that is not clear, since somebody disturbs: the delta from which on walks are quicker by most. */
+static uint64_t guess_line(const struct xr_walks *walks, uint64_t least)
+{
+	const size_t n = walks->n;
+	uint64_t line = 0;
+	double most = 0, below = 0, above = 0;
+	for (size_t i = 0; i < n; i++)
+		above += xr_walks_low(walks, i);
+	for (size_t i = 1; i + 1 < n; i++) {
+		const double low = xr_walks_low(walks, i - 1);
+		below += low;
+		above -= low;
+		const double quicker = below / (double)i - above / (double)(n - i);
+		if (quicker > most) {
+			most = quicker;
+			line = least << i;
+		}
+	}
+	return line;
+}
+
 static int find_line(const struct xr_sets *probe, const struct xr_sets_found *found, uint64_t least, uint64_t *line,
                      bool *clear)
 {
@@ -150,6 +171,8 @@ static int find_line(const struct xr_sets *probe, const struct xr_sets_found *fo
 		if (*clear && (i > 0 || xr_walks_calm(&walks)))
 			break;
 	}
+	if (!*clear && walks.n)
+		*line = guess_line(&walks, least);
 	return 0;
 }
 
