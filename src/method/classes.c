@@ -55,7 +55,7 @@ static int too_many(struct xr_laps *laps, const uint32_t *order, size_t n, size_
 		if (xr_laps_all(laps, lap + from, some, 1, yes) != 0)
 			return -1;
 		memcpy(restless, yes, sizeof yes);
-		if (xr_laps_settled(laps, lap + from, some, yes) != 0)
+		if (xr_laps_settled(laps, lap + from, some, 1, yes) != 0)
 			return -1;
 		for (size_t i = 0; i < some; i++)
 			settles |= restless[i] && !yes[i];
@@ -197,6 +197,17 @@ static int thin(struct xr_laps *laps, struct core *c, size_t size, size_t *shrun
 	return 0;
 }
 
+/* Is it still too much when nothing is left out any more? Else one page too few: laps do settle on this machine. */
+static int weigh_last(struct xr_laps *laps, struct core *c, bool *yes)
+{
+	struct xr_lap lap = xr_lap_of(c->item, c->n);
+
+	if (weigh(laps, c, yes) != 0 || xr_laps_settled(laps, &lap, 1, XR_SETTLES, yes) != 0)
+		return -1;
+	laps->restless = laps->restless && *yes;
+	return 0;
+}
+
 /* Thins until nothing can go. When the rest fits then, a page was left out on a wrong answer: back to what was before.
  * *found: something is left that overflows. */
 static int thin_to_the_end(struct xr_laps *laps, struct core *c, bool *found)
@@ -222,7 +233,7 @@ static int thin_to_the_end(struct xr_laps *laps, struct core *c, bool *found)
 			before = now;
 			n_before = c->n + shrunk;
 		} else if (size == 1) {
-			if (weigh(laps, c, found) != 0)
+			if (weigh_last(laps, c, found) != 0)
 				return -1;
 			if (*found || n_before == 0 || back++ == BACK)
 				return 0;
@@ -260,6 +271,7 @@ static int confirm(const struct xr_laps *laps, struct xr_class *c)
 		yes[i] = true;
 	}
 	if (xr_laps_overflow(laps, lap, c->n + 1, XR_ORDERS, yes) != 0 ||
+	    xr_laps_settled(laps, lap, c->n, XR_SETTLES, yes) != 0 ||
 	    xr_laps_one(laps, c->item, c->n, XR_ORDERS_LAST, &still) != 0)
 		return -1;
 	for (size_t i = 0; i < c->n; i++)

@@ -142,7 +142,8 @@ int xr_flush_take(struct xr_laps *laps, const struct xr_first *first, struct xr_
 		for (size_t k = 0; k < all.n; k++)
 			if (k != i)
 				xr_places_add(&less.flush, all.at[k]);
-		if (xr_laps_all(&less, &lap, 1, XR_ORDERS, &yes) != 0)
+		if (xr_laps_all(&less, &lap, 1, XR_ORDERS, &yes) != 0 ||
+		    xr_laps_settled(&less, &lap, 1, XR_SETTLES, &yes) != 0)
 			return -1;
 		if (yes)
 			xr_places_add(&kept, all.at[i]);

@@ -7,7 +7,8 @@
 enum {
 	BATCH = 32, /* walks and their twins in one call */
 	WORD = 8,
-	PAD = 3, /* times the first level */
+	PAD = 3,  /* times the first level */
+	PAIR = 2, /* lines: prefetchers bring the other one, too */
 	PAGE_MASK = 0xffffff,
 	SAMPLES = 9,
 	LAPS = 3, /* of the longest walk, in a sample */
@@ -62,8 +63,7 @@ size_t xr_lap_visits(const struct xr_laps *laps, const struct xr_lap *lap)
 void xr_laps_pad(struct xr_laps *laps, size_t *pages)
 {
 	size_t lines = (size_t)(laps->page / laps->line), n = PAD * laps->most, items = 0;
-	uint64_t last = laps->buffer.bytes / laps->item,
-		 pair = 2 * laps->line; /* prefetchers bring the other one, too */
+	uint64_t last = laps->buffer.bytes / laps->item, pair = PAIR * laps->line;
 
 	laps->pad = xr_places_new(xr_run_arena(laps->run), n);
 	while (laps->pad.n < n && items < last / 2) {
@@ -108,15 +108,27 @@ static bool is_visited(const struct xr_laps *laps, const struct xr_lap *lap, uin
 /* A walk in the making, and its twin. */
 struct walk {
 	const struct xr_laps *laps;
+	bool padded;
 	struct xr_places all, twin;
 	uint32_t *seen, n_seen; /* pages, numbered from 1 in the order in which they were first visited */
 };
 
-/* Adds these places in random order. The twin's: in the same pages, spread evenly over all lines of a page. */
+/* Which line of its page the n-th page of a twin is visited in: all in turn; behind a pad, only those that the pad has,
+ * too, for others would stay in the first level. */
+static uint64_t twin_line(const struct walk *w, uint64_t n)
+{
+	uint64_t lines = w->laps->page / w->laps->line, first = w->laps->at / w->laps->line / PAIR * PAIR;
+
+	if (!w->padded || lines <= PAIR)
+		return n % lines;
+	n %= lines - PAIR;
+	return n < first ? n : n + PAIR;
+}
+
+/* Adds these places in random order. The twin's: in the same pages, spread evenly over the lines of a page. */
 static void add(struct walk *w, struct xr_places *some)
 {
 	const struct xr_laps *laps = w->laps;
-	uint64_t lines = laps->page / laps->line;
 
 	xr_places_shuffle(some, xr_run_rng(laps->run));
 	for (size_t i = 0; i < some->n; i++) {
@@ -125,7 +137,7 @@ static void add(struct walk *w, struct xr_places *some)
 		if (!w->seen[page])
 			w->seen[page] = ++w->n_seen;
 		xr_places_add(&w->all, some->at[i]);
-		xr_places_add(&w->twin, page * laps->page + (w->seen[page] & PAGE_MASK) % lines * laps->line +
+		xr_places_add(&w->twin, page * laps->page + twin_line(w, w->seen[page] & PAGE_MASK) * laps->line +
 		                                w->seen[page] / (PAGE_MASK + 1) * WORD % laps->line);
 		w->seen[page] += PAGE_MASK + 1; /* visited again: the next word */
 	}
@@ -187,19 +199,23 @@ static void add_pad(struct walk *w, struct xr_places *some, struct xr_arena *are
 	some->n = 0;
 	for (size_t i = 0; i < w->laps->pad.n; i++)
 		xr_places_add(some, w->laps->pad.at[i]);
-	for (int twin = 0; twin < 2; twin++) {
-		xr_places_shuffle(some, xr_run_rng(w->laps->run));
-		no_streams(w->laps, some, last);
-		for (size_t i = 0; i < some->n; i++)
-			xr_places_add(twin ? &w->twin : &w->all, some->at[i]);
+	xr_places_shuffle(some, xr_run_rng(w->laps->run));
+	no_streams(w->laps, some, last);
+	for (size_t i = 0; i < some->n; i++) {
+		xr_places_add(&w->all, some->at[i]);
+		xr_places_add(&w->twin, some->at[i]);
 	}
 }
 
 static struct walk lay(const struct xr_laps *laps, const struct xr_lap *lap, struct xr_arena *arena)
 {
 	size_t visits = xr_lap_visits(laps, lap);
-	struct walk w = {laps, xr_places_new(arena, visits), xr_places_new(arena, visits),
-	                 xr_arena_array(arena, uint32_t, laps->buffer.bytes / laps->page + 1), 0};
+	struct walk w = {laps,
+	                 is_padded(laps, lap),
+	                 xr_places_new(arena, visits),
+	                 xr_places_new(arena, visits),
+	                 xr_arena_array(arena, uint32_t, laps->buffer.bytes / laps->page + 1),
+	                 0};
 	struct xr_places some = xr_places_new(arena, visits);
 
 	add_items(&w, lap, &some);
@@ -294,21 +310,24 @@ int xr_laps_all(const struct xr_laps *laps, struct xr_lap *lap, size_t n, int or
 	return 0;
 }
 
-int xr_laps_settled(const struct xr_laps *laps, struct xr_lap *lap, size_t n, bool *yes)
+int xr_laps_settled(const struct xr_laps *laps, struct xr_lap *lap, size_t n, int times, bool *yes)
 {
 	struct xr_lap *open = xr_arena_array(xr_run_arena(laps->run), struct xr_lap, n);
-	size_t k = 0;
 
-	for (size_t i = 0; i < n; i++)
-		if (yes[i]) {
-			open[k] = lap[i];
-			open[k++].unsettled = false;
-		}
-	if (k > 0 && xr_laps_ask(laps, open, k) != 0)
-		return -1;
-	for (size_t i = n; i-- > 0;)
-		if (yes[i])
-			yes[i] = xr_lap_overflows(laps, &open[--k]);
+	for (int time = 0; time < times; time++) {
+		size_t k = 0;
+
+		for (size_t i = 0; i < n; i++)
+			if (yes[i]) {
+				open[k] = lap[i];
+				open[k++].unsettled = false;
+			}
+		if (k > 0 && xr_laps_ask(laps, open, k) != 0)
+			return -1;
+		for (size_t i = n; i-- > 0;)
+			if (yes[i])
+				yes[i] = xr_lap_overflows(laps, &open[--k]);
+	}
 	return 0;
 }
 
@@ -323,5 +342,5 @@ int xr_laps_one(const struct xr_laps *laps, const uint32_t *item, size_t n, int 
 int xr_laps_overflow(const struct xr_laps *laps, struct xr_lap *lap, size_t n, int orders, bool *yes)
 {
 	memset(yes, true, n * sizeof *yes);
-	return xr_laps_all(laps, lap, n, orders, yes) != 0 || xr_laps_settled(laps, lap, n, yes) != 0 ? -1 : 0;
+	return xr_laps_all(laps, lap, n, orders, yes) != 0 || xr_laps_settled(laps, lap, n, 1, yes) != 0 ? -1 : 0;
 }

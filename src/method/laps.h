@@ -75,6 +75,7 @@ void xr_laps_move(struct xr_laps *laps, uint64_t by);
 enum {
 	XR_ORDERS = 2,      /* in which what overflows must do so */
 	XR_ORDERS_LAST = 6, /* before something rests on it */
+	XR_SETTLES = 3,     /* times; the more ways, the longer it takes a tree of bits to let go of the last stranger */
 };
 
 static inline struct xr_lap xr_lap_of(const uint32_t *item, size_t n)
@@ -89,8 +90,9 @@ bool xr_lap_overflows(const struct xr_laps *laps, const struct xr_lap *lap);
  * xr_run_time(); so all of these. */
 int xr_laps_all(const struct xr_laps *laps, struct xr_lap *lap, size_t n, int orders, bool *yes);
 
-/* Of laps with yes[] set, leaves it set where they overflow once they have settled. */
-int xr_laps_settled(const struct xr_laps *laps, struct xr_lap *lap, size_t n, bool *yes);
+/* Of laps with yes[] set, leaves it set where they overflow once they have settled, each so many times: what a lap has driven
+ * out stays out. */
+int xr_laps_settled(const struct xr_laps *laps, struct xr_lap *lap, size_t n, int times, bool *yes);
 
 /* The one and then the other: which of n laps overflow? */
 int xr_laps_overflow(const struct xr_laps *laps, struct xr_lap *lap, size_t n, int orders, bool *yes);

@@ -264,7 +264,12 @@ static struct xr_fact *put_capacity(struct outer *o, size_t level, const struct 
 	struct xr_fact *fact;
 
 	if (!(way > 0 && way < (double)laps.page)) {
+		bool seen = way > 0;
+
 		classes = xr_geometry_classes(g, &clear, &even);
+		if (classes == 1 &&
+		    !seen) /* it is no larger than a page, and distances, which could tell more, do not */
+			clear = fmin(clear, 0.5);
 		way = classes * (double)(even ? laps.item : laps.page);
 	}
 	fact = xr_fact_count(xr_run_description(o->run), level_id(o, level, "capacity"),
