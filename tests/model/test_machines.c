@@ -4,7 +4,8 @@
  *   test_machines SEED NOISE [FACT]  one machine again, every fact beside the truth; FACT: only that, and the smallest machine
  *                                    on which it is still wrong
  *
- * XR_DEEP: how many machines in all; XR_SEED: the first one's seed; XR_ONLY: only these facts (a selector).
+ * XR_DEEP: how many machines in all; XR_SEED: the first one's seed; XR_ONLY: only these facts (a selector); XR_VARIED:
+ * with larger pages, longer outer lines, pages in a row, TLBs of other policies among them.
  * Prints TAP. A micro-benchmark joins by existing; what it must find is what target/model/truth.c says of its ids.
  */
 #include "../lib/judge.h"
@@ -87,12 +88,19 @@ static void count(struct score *score, uint64_t seed, const char *id, enum verdi
 	count_in(tally_of(&score->groups, group), seed, v, sure);
 }
 
+static void draw_machine(struct xr_machine *machine, uint64_t seed, enum xr_noise noise)
+{
+	xr_machine_random(machine, seed, XR_MIXED, noise);
+	if (getenv("XR_VARIED"))
+		xr_machine_vary(machine, seed);
+}
+
 /* In a child, so that a crash costs one machine: one line a fact. */
 static void try_machine(uint64_t seed, enum xr_noise noise, FILE *out)
 {
 	struct xr_machine machine;
 	struct xr_error err = {0};
-	xr_machine_random(&machine, seed, XR_MIXED, noise);
+	draw_machine(&machine, seed, noise);
 	const char *only = getenv("XR_ONLY");
 	struct xr_description *d = measure_machine(&machine, &only, only != NULL, seed, &err);
 	if (!d) {
@@ -211,7 +219,7 @@ static int one_machine(uint64_t seed, enum xr_noise noise, const char *id)
 {
 	struct xr_machine machine;
 	struct xr_error err = {0};
-	xr_machine_random(&machine, seed, XR_MIXED, noise);
+	draw_machine(&machine, seed, noise);
 	if (id && shrink(&machine, seed, id))
 		printf("# the smallest machine on which %s is not right:\n", id);
 	xr_machine_write(&machine, stdout);

@@ -351,6 +351,27 @@ void xr_machine_set_noise(struct xr_machine *m, uint64_t seed, enum xr_noise noi
 	}
 }
 
+void xr_machine_vary(struct xr_machine *m, uint64_t seed)
+{
+	static const int shifts[] = {1, 2, 4};
+	static const enum xr_policy policies[] = {XR_PLRU, XR_NRU, XR_FIFO, XR_RANDOM};
+	struct xr_rng rng = {seed * 31 + 7};
+	struct xr_machine before = *m;
+	struct xr_error err;
+	if (m->page_bytes && chance(&rng, 0.15))
+		m->page_bytes <<= PICK(&rng, shifts);
+	if (chance(&rng, 0.1))
+		for (int i = 2; i < m->n_caches; i++)
+			m->cache[i].line_bytes *= 2;
+	if (chance(&rng, 0.1))
+		m->placement = XR_PLACE_CONTIGUOUS;
+	for (int i = 0; i < m->n_tlbs; i++)
+		if (chance(&rng, 0.15))
+			m->tlb[i].policy = (int)PICK(&rng, policies);
+	if (xr_machine_check(m, m->name, &err))
+		*m = before;
+}
+
 void xr_machine_random(struct xr_machine *m, uint64_t seed, enum xr_mix mix, enum xr_noise noise)
 {
 	struct xr_rng rng = {seed};
