@@ -26,6 +26,8 @@ static const double most_of_one = 4; /* misses: where many classes overflow, one
  * with one page too many and seventeen times with two; where others make misses, too, that cannot be told. */
 static const double overflow_share = 0.1, overflow_share_disturbed = 0.4;
 
+static const double few_share = 0.2, few = 1.5; /* misses, of those of a whole class, and in all */
+
 static bool may_go_on(const struct xr_laps *laps)
 {
 	return !laps->left || *laps->left > 0;
@@ -357,6 +359,8 @@ int xr_class_meets(const struct xr_laps *laps, const struct xr_class *class, siz
 			least[2 * i] = fmin(least[2 * i], lap[i].misses);
 		}
 	}
+	/* Those side by side meet for sure; far fewer misses than theirs may be hits of the first level that failed to appear. */
+	wide.least = fmax(wide.least, fmin(few_share * least[1], few));
 	for (size_t i = 0; i < n; i++) {
 		lap[i].misses = least[2 * i + 1];
 		meets[i] = xr_lap_overflows(&wide, &lap[i]);
