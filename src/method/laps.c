@@ -9,6 +9,7 @@ enum {
 	WORD = 8,
 	PAD = 3,  /* times the first level */
 	PAIR = 2, /* lines: prefetchers bring the other one, too */
+	GAP = 5,  /* and between lines of a pad */
 	PAGE_MASK = 0xffffff,
 	SAMPLES = 9,
 	LAPS = 3, /* of the longest walk, in a sample */
@@ -48,30 +49,37 @@ static bool is_padded(const struct xr_laps *laps, const struct xr_lap *lap)
 	return lap->n + (lap->step ? 0 : laps->flush.n * flushes(laps, lap)) > laps->most;
 }
 
-/* A pad does what flush lines do, if it has lines where they are. */
-static bool is_flushed(const struct xr_laps *laps, const struct xr_lap *lap)
-{
-	return !lap->step && !(laps->inside && is_padded(laps, lap));
-}
-
 size_t xr_lap_visits(const struct xr_laps *laps, const struct xr_lap *lap)
 {
-	return lap->n + (is_flushed(laps, lap) ? laps->flush.n * flushes(laps, lap) : 0) +
+	return lap->n + (!lap->step ? laps->flush.n * flushes(laps, lap) : 0) +
 	       (is_padded(laps, lap) ? laps->pad.n : 0);
+}
+
+/* Lines of a page that pads have: none is the neighbour of another, or else prefetchers would take them for a stream and
+ * bring those in between, nor of the line that is visited. The k-th: */
+static uint64_t pad_line(const struct xr_laps *laps, uint64_t k)
+{
+	return (laps->at / laps->line / PAIR * PAIR + GAP / 2 + 1) % GAP + k * GAP;
+}
+
+static uint64_t pad_lines(const struct xr_laps *laps)
+{
+	uint64_t lines = laps->page / laps->line, first = pad_line(laps, 0);
+
+	return lines > first ? (lines - first - 1) / GAP + 1 : 0;
 }
 
 void xr_laps_pad(struct xr_laps *laps, size_t *pages)
 {
-	size_t lines = (size_t)(laps->page / laps->line), n = PAD * laps->most, items = 0;
-	uint64_t last = laps->buffer.bytes / laps->item, pair = PAIR * laps->line;
+	size_t n = PAD * laps->most / GAP, items = 0;
+	uint64_t last = laps->buffer.bytes / laps->item, lines = pad_lines(laps);
 
 	laps->pad = xr_places_new(xr_run_arena(laps->run), n);
-	while (laps->pad.n < n && items < last / 2) {
+	while (lines > 0 && laps->pad.n < n && items < last / 2) {
 		uint64_t page = (last - ++items) * laps->item;
 
-		for (size_t i = 0; i < lines; i++)
-			if (i * laps->line / pair != laps->at / pair)
-				xr_places_add(&laps->pad, page + i * laps->line);
+		for (uint64_t k = 0; k < lines; k++)
+			xr_places_add(&laps->pad, page + pad_line(laps, k) * laps->line);
 	}
 	*pages = items * (size_t)(laps->item / laps->page);
 }
@@ -117,12 +125,9 @@ struct walk {
  * too, for others would stay in the first level. */
 static uint64_t twin_line(const struct walk *w, uint64_t n)
 {
-	uint64_t lines = w->laps->page / w->laps->line, first = w->laps->at / w->laps->line / PAIR * PAIR;
+	const struct xr_laps *laps = w->laps;
 
-	if (!w->padded || lines <= PAIR)
-		return n % lines;
-	n %= lines - PAIR;
-	return n < first ? n : n + PAIR;
+	return w->padded ? pad_line(laps, n % pad_lines(laps)) : n % (laps->page / laps->line);
 }
 
 /* Adds these places in random order. The twin's: in the same pages, spread evenly over the lines of a page. */
@@ -219,9 +224,9 @@ static struct walk lay(const struct xr_laps *laps, const struct xr_lap *lap, str
 	struct xr_places some = xr_places_new(arena, visits);
 
 	add_items(&w, lap, &some);
-	if (is_flushed(laps, lap))
+	if (!lap->step)
 		add_flush(&w, lap, 0, &some);
-	if (is_flushed(laps, lap) && flushes(laps, lap) > 1)
+	if (!lap->step && flushes(laps, lap) > 1)
 		add_flush(&w, lap, lap->apart, &some);
 	if (is_padded(laps, lap))
 		add_pad(&w, &some, arena);

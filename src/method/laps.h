@@ -31,7 +31,7 @@ struct xr_laps {
 	double noise;       /* standard error of the reading of a lap, cycles per visit */
 	double least;       /* misses of a lap: fewer may be somebody else's doing; 0: the usual */
 	struct xr_places flush, pad;
-	bool inside;        /* flush lines are where the pad has lines, too */
+	bool inside;        /* flush lines are at another place of their pages, not in the way of any item */
 	bool tight;         /* flush lines may compete with what is visited `apart`: those at the same place are left out */
 	bool disturbed;     /* others use the core: what fits may miss a little, too */
 	bool restless;      /* laps that fit need not settle on this machine: unsettled ones tell as much */
@@ -65,7 +65,7 @@ double xr_laps_border(const struct xr_laps *laps, const struct xr_lap *lap);
 /* Visits of a lap. */
 size_t xr_lap_visits(const struct xr_laps *laps, const struct xr_lap *lap);
 
-/* Lays out the pad: lines of the last pages of the buffer, several times as many as the first level holds, none at
+/* Lays out the pad: lines of the last pages of the buffer, several times as many as its sets there hold, none at
  * laps->at or beside it. *pages: how many pages it takes; no item may be one of them. */
 void xr_laps_pad(struct xr_laps *laps, size_t *pages);
 
