@@ -225,7 +225,7 @@ int xr_colours_ask(const struct xr_laps *laps, const struct xr_class *class, con
 	most = most > n / 2 ? n / 2 : most;
 	most = most > MOST ? MOST : most;
 	odds = xr_odds_new(arena, class->n - 1, laps->inside ? 0 : laps->flush.n, most, n);
-	for (int batch = 0; batch < BATCHES && sure < enough && most > 0; batch++) {
+	for (int batch = 0; batch < BATCHES && (batch == 0 || sure < enough) && most > 0; batch++) {
 		size_t k = xr_colours_next(c, &odds), n_asked = sure < roughly ? FEW : BATCH;
 		struct xr_lap lap[BATCH];
 		bool yes[BATCH];
