@@ -298,7 +298,7 @@ static double walks_find(struct outer *o, size_t level)
 
 static void put_geometry(struct outer *o, size_t level, const struct xr_geometry *g)
 {
-	const double contradicts = 4, differs = 0.7;
+	const double contradicts = 4, differs = 1.6;
 	struct xr_description *d = xr_run_description(o->run);
 	double sure = sure_of_votes(g->agree, g->n_said), line, way, share, kept = walks_find(o, level);
 	double page = (double)(o->evict.page ? o->evict.page : o->evict.item);
@@ -320,8 +320,8 @@ static void put_geometry(struct outer *o, size_t level, const struct xr_geometry
 		if (g->agree * 2 <= g->n_said && g->n_said > 1)
 			xr_fact_doubt(fact[i], "only %zu of %zu classes of pages say so", g->agree, g->n_said);
 	}
-	/* … and the number of classes, a power of two, to be the next one; … */
-	if (kept > 0 && fabs(log2(kept / xr_description_number(d, level_id(o, level, "capacity"), kept))) > differs)
+	/* … and the number of classes, a power of two, to be the one before (others may leave less of it than there is); … */
+	if (kept > differs * xr_description_number(d, level_id(o, level, "capacity"), kept))
 		fact[1]->confidence = fmin(fact[1]->confidence, most_sure);
 	/* … and pages to be of far fewer classes than they are; or there were more members than there are ways, where
 	 * replacement is by chance. */
