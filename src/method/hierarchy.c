@@ -14,10 +14,13 @@ enum {
 	VOTES = 2,      /* for or against it, that others do not outweigh */
 };
 static const double waited_little = 0.05; /* of the time for waiting */
-static const double restless =
-	0.05;                      /* of the first latency: what nothing in between may make of it on a quiet machine */
-static const double varies = 0.15; /* of the latency of a level: too much for one */
-static const double narrow = 2;    /* times as many pages as the nearer one: else it may be none */
+static const double varies = 0.15;        /* of the latency of a level: too much for one */
+
+/* Of the first latency: what nothing in between may make of it on a quiet machine. */
+static const double restless = 0.05;
+
+/* Times as many pages as the nearer one: else it may be none; and where the clock is too coarse to ask its lines. */
+static const double narrow = 2, narrow_unchecked = 4;
 static const double clear_of_noise = 2;
 
 /* The staircases, and what others each of them visits, nearest first, the page looked at being the last of them. */
@@ -148,9 +151,10 @@ int xr_hierarchy_find(struct xr_hierarchy *h)
 bool xr_hierarchy_is_narrow(const struct xr_hierarchy *h, size_t l)
 {
 	const struct xr_level *level = &h->level[l];
+	const double least = is_coarse(h) ? narrow_unchecked : narrow;
 
 	return l > 0 && l + 1 < h->n &&
-	       ((level->items > 0 && level->items < narrow * level[-1].items) ||
+	       ((level->items > 0 && level->items < least * level[-1].items) ||
 	        fmin(level->latency - level[-1].latency, level[1].latency - level->latency) <
 	                clear_of_noise * h->noise);
 }

@@ -260,7 +260,11 @@ static void a_level_hardly_larger_than_the_nearer_one_is_doubted(void **state)
 	(void)state;
 	assert_true(!xr_hierarchy_is_narrow(&h, 1) && xr_hierarchy_is_narrow(&h, 2));
 	assert_true(xr_hierarchy_sure(&h) < 0.9);
-	h.level[2].items = 500;
+	h.level[2].items = 100;
+	assert_true(!xr_hierarchy_is_narrow(&h, 2));
+	h.evict.effort.samples = 5; /* means of many looks alone, which tell nothing of single lines */
+	assert_true(xr_hierarchy_is_narrow(&h, 2));
+	h.evict.effort.samples = 0;
 	assert_true(!xr_hierarchy_is_narrow(&h, 2) && xr_hierarchy_sure(&h) > 0.9);
 	h.noise = 10; /* more than half of what lies between two levels */
 	assert_true(xr_hierarchy_is_narrow(&h, 1) && xr_hierarchy_sure(&h) < 0.9);
