@@ -117,7 +117,7 @@ static bool read_line(const struct xr_walks *walks, const struct xr_sets_found *
 	const double hit = hit_of(walks, found);
 	bool clear = true, room = true;
 	*line = 0;
-	for (size_t i = walks->n - 1; i-- > 0;) {
+	for (size_t i = walks->n ? walks->n - 1 : 0; i-- > 0;) {
 		double low = xr_walks_low(walks, i), excess = (low - hit) / found->penalty;
 		if (low <= 0) /* blocks are larger than that (landing pads): it cannot be asked */
 			break;

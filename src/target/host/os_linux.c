@@ -229,7 +229,7 @@ static bool alike(int a, int b)
 int xr_os_quiet_cpus(const int *ids, int n, int *quiet, int room)
 {
 	const double tick = 1.5; /* a difference that means something */
-	double *before = malloc((size_t)n * 2 * sizeof *before), *idle = before + n;
+	double *before = calloc((size_t)n * 2, sizeof *before), *idle = before + n;
 	int best = n - 1, found = 0;
 	quiet[found++] = ids[best];
 	if (!before)
