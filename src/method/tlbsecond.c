@@ -12,6 +12,7 @@ enum { FEW = 5 };
  * too many need not push out all others, and somebody else may have an entry of the set. */
 static const double of_rise = 0.375;
 static const double contradicted = 0.85; /* certainty of what a witness is against, or cannot be heard about */
+static const double varies = 0.25;       /* of what a miss costs more: too much for one cost */
 static const double through_soft = 0.6;  /* certainty of what is seen through a level that replaces by chance */
 
 static struct xr_behind behind_first(struct xr_tlb *t)
@@ -86,6 +87,15 @@ static bool about_as_many(double middle, double entries)
 	return fabs(log(middle / entries)) < 0.15;
 }
 
+/* Where caches have a say, too, as one whose sets are a matter of luck, their misses look like a level: as many pages as meet
+ * by chance, at a cost that differs from set to set. */
+static bool may_be_cache(const struct xr_tlb *t)
+{
+	const struct xr_tlb_level *second = &t->second;
+	return second->error > varies * (second->penalty - t->first.penalty) ||
+	       fmax(second->sets.sure, second->near) < 0.9;
+}
+
 int xr_tlb_find_second(struct xr_tlb *t)
 {
 	static int (*const find[])(struct xr_tlb *) = {find_strided, find_folded};
@@ -99,6 +109,8 @@ int xr_tlb_find_second(struct xr_tlb *t)
 			second->entries = 0;
 		if (second->entries > 0 && xr_tlb_ask_neighbours(t, &agree, &heard) != 0)
 			return -1;
+		if (second->entries > 0 && !heard && may_be_cache(t))
+			second->entries = 0;
 		if (second->entries > 0 && find[i] == find_folded && !heard)
 			second->sets.sure = fmin(second->sets.sure, contradicted);
 		if (second->entries == 0 || (agree && fmax(second->sets.sure, second->near) >= 0.5))
