@@ -194,7 +194,7 @@ static struct level level_of(struct xr_arena *arena, const struct hunt *h, size_
  * after the other. */
 static bool two_levels(const struct hunt *h, const struct level *level, size_t last)
 {
-	const double steep = 1.5, steeper = 1.5;
+	const double steep = 1.5, steeper = 3; /* few sets overflow at first, and which is a matter of luck */
 	double before = INFINITY;
 	for (size_t i = h->from; i < last; i++) {
 		const double growth = (h->excess[i + 1] - h->excess[i]) / (h->excess[i] - level->near);
