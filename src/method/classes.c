@@ -359,7 +359,8 @@ int xr_class_meets(const struct xr_laps *laps, const struct xr_class *class, siz
 			least[2 * i] = fmin(least[2 * i], lap[i].misses);
 		}
 	}
-	/* Those side by side meet for sure; far fewer misses than theirs may be hits of the first level that failed to appear. */
+	/* Those side by side meet for sure; far fewer misses than theirs may be hits of the first level that failed to
+	 * appear. */
 	wide.least = fmax(wide.least, fmin(few_share * least[1], few));
 	for (size_t i = 0; i < n; i++) {
 		lap[i].misses = least[2 * i + 1];

@@ -126,8 +126,10 @@ struct walk {
 static uint64_t twin_line(const struct walk *w, uint64_t n)
 {
 	const struct xr_laps *laps = w->laps;
+	const uint64_t lines = w->padded ? pad_lines(laps) : laps->page / laps->line;
+	const uint64_t at = lines ? n % lines : 0;
 
-	return w->padded ? pad_line(laps, n % pad_lines(laps)) : n % (laps->page / laps->line);
+	return w->padded ? pad_line(laps, at) : at;
 }
 
 /* Adds these places in random order. The twin's: in the same pages, spread evenly over the lines of a page. */

@@ -129,7 +129,7 @@ static double second_step(const struct xr_tlb *t, double *height)
 int xr_tlb_find_middle(struct xr_tlb *t)
 {
 	size_t pages[XR_CURVE_MAX], n;
-	double second, middle, before, after;
+	double second = 0, middle, before, after;
 	struct xr_curve fine = {0};
 
 	if (t->curve.x[t->curve.n - 1] < CURVE_PAGES / 2 && extend_curve(t, CURVE_PAGES, 2) != 0)

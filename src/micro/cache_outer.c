@@ -186,7 +186,8 @@ static void put_levels(struct outer *o)
 		double latency = xr_snap_integer(o->h.level[l].latency, fmax(0.15, 0.02 * o->h.level[l].latency));
 		double whole = latency == round(latency) ? 1 : 0.85; /* a cache this near is whole cycles away */
 
-		/* Within 2 %, if what was seen varies by so much. And somebody who was there all the time adds always the same. */
+		/* Within 2 %, if what was seen varies by so much. And somebody who was there all the time adds always the
+		 * same. */
 		double within = o->h.level[l].spread > 0 ? erf(0.02 / o->h.level[l].spread / M_SQRT2) : 1;
 		bool beside = l == 1 && o->second.spread < INFINITY && !o->second.peace;
 

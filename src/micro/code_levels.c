@@ -6,8 +6,8 @@
  *
  * Algorithm: twice as much code each time, from twice the first cache on, until the excess over the twin no longer rises;
  * more walks where it rises; the capacity is the effective one of method/effective.h, from how many lines each walk kept. A
- * few lines of each page are enough: some of the sets, as full as with all, unless these are chosen by a hash, which is checked.
- * Then code and data against each other (method/against.h), in this cache.
+ * few lines of each page are enough: some of the sets, as full as with all, unless these are chosen by a hash, which is
+ * checked. Then code and data against each other (method/against.h), in this cache.
  *
  * When it fails: an instruction cache that is not known (unreliable); no step in as much code as can be laid out
  * (unsupported: the second cache is larger, hardly larger than the first, or there is none). The capacity is what code gets

@@ -3,8 +3,8 @@
  * DIR/machine.ini      [target] kind = recorded, readings = readings.jsonl
  * DIR/readings.jsonl   first line: the target's info; then {"spec": text, "reading": {…}} for each one
  *
- * A replay looks a specification up by its text (see recording.h); one that was asked several times is answered in the same order, and
- * from the start again when the answers are used up.
+ * A replay looks a specification up by its text (see recording.h); one that was asked several times is answered in the
+ * same order, and from the start again when the answers are used up.
  */
 #ifndef XR_TARGET_RECORD_H
 #define XR_TARGET_RECORD_H

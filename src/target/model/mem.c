@@ -617,7 +617,9 @@ bool xr_mem_holds(struct xr_mem *mem, int core, struct xr_mem_buffer *buffer, ui
 
 static void scale(uint64_t *total, uint64_t *ways, uint64_t unit, uint64_t by)
 {
-	uint64_t lines = *total / unit, w = *ways ? *ways : lines, sets = lines / w;
+	uint64_t lines = *total / unit, w = *ways ? *ways : lines, sets = w ? lines / w : 0;
+	if (by < 2)
+		return;
 	if (sets >= by) {
 		sets /= by;
 	} else {
@@ -630,11 +632,10 @@ static void scale(uint64_t *total, uint64_t *ways, uint64_t unit, uint64_t by)
 
 struct xr_machine xr_machine_scaled(const struct xr_machine *machine, uint64_t by, uint64_t stride)
 {
-	enum {
-		PLACES = 16
-	}; /* of a page: with few of them, in an order that repeats, none is met again soon by chance */
+	/* A page has many places left: of few, in an order that repeats, none would be met again soon by chance. */
+	const uint64_t places = 16;
 	struct xr_machine small = *machine;
-	uint64_t least = PLACES * stride, pages_by = 1;
+	uint64_t least = places * stride, pages_by = 1;
 	for (int i = 0; i < small.n_caches; i++) {
 		scale(&small.cache[i].capacity, &small.cache[i].ways, small.cache[i].line_bytes, by);
 		least = small.cache[i].line_bytes > least ? small.cache[i].line_bytes : least;
