@@ -49,12 +49,6 @@ static bool is_padded(const struct xr_laps *laps, const struct xr_lap *lap)
 	return lap->n + (lap->step ? 0 : laps->flush.n * flushes(laps, lap)) > laps->most;
 }
 
-size_t xr_lap_visits(const struct xr_laps *laps, const struct xr_lap *lap)
-{
-	return lap->n + (!lap->step ? laps->flush.n * flushes(laps, lap) : 0) +
-	       (is_padded(laps, lap) ? laps->pad.n : 0);
-}
-
 /* Lines of a page that pads have: none is the neighbour of another, or else prefetchers would take them for a stream and
  * bring those in between, nor of the line that is visited. The k-th: */
 static uint64_t pad_line(const struct xr_laps *laps, uint64_t k)
@@ -69,10 +63,24 @@ static uint64_t pad_lines(const struct xr_laps *laps)
 	return lines > first ? (lines - first - 1) / GAP + 1 : 0;
 }
 
+/* A pad does what flush lines do, if it has lines in all the sets that they may be in. */
+static bool is_flushed(const struct xr_laps *laps, const struct xr_lap *lap)
+{
+	return !lap->step && !(laps->inside && is_padded(laps, lap) && pad_lines(laps) >= laps->sets);
+}
+
+size_t xr_lap_visits(const struct xr_laps *laps, const struct xr_lap *lap)
+{
+	return lap->n + (is_flushed(laps, lap) ? laps->flush.n * flushes(laps, lap) : 0) +
+	       (is_padded(laps, lap) ? laps->pad.n : 0);
+}
+
 void xr_laps_pad(struct xr_laps *laps, size_t *pages)
 {
-	size_t n = PAD * laps->most / GAP, items = 0;
 	uint64_t last = laps->buffer.bytes / laps->item, lines = pad_lines(laps);
+	/* All ways, several times over, of the sets that it has lines in. */
+	size_t sets = laps->sets ? laps->sets : 1, n = PAD * laps->most * (lines < sets ? lines : sets) / sets,
+	       items = 0;
 
 	laps->pad = xr_places_new(xr_run_arena(laps->run), n);
 	while (lines > 0 && laps->pad.n < n && items < last / 2) {
@@ -226,9 +234,9 @@ static struct walk lay(const struct xr_laps *laps, const struct xr_lap *lap, str
 	struct xr_places some = xr_places_new(arena, visits);
 
 	add_items(&w, lap, &some);
-	if (!lap->step)
+	if (is_flushed(laps, lap))
 		add_flush(&w, lap, 0, &some);
-	if (!lap->step && flushes(laps, lap) > 1)
+	if (is_flushed(laps, lap) && flushes(laps, lap) > 1)
 		add_flush(&w, lap, lap->apart, &some);
 	if (is_padded(laps, lap))
 		add_pad(&w, &some, arena);

@@ -20,25 +20,26 @@
 struct xr_laps {
 	struct xr_run *run;
 	struct xr_buffer buffer, twin;
-	uint64_t page;      /* granularity of translation and of placement */
-	uint64_t item;      /* bytes from one item to the next: a page, or as many as lie in one way of the first level */
-	uint64_t line;      /* of the first level */
-	uint64_t at;        /* which bytes of an item are visited */
-	size_t most;        /* visits of a lap whose twin stays in the first level; of a larger one, none does */
-	size_t limit;       /* items that surely overflow the level; 0: not known */
-	double base;        /* cycles that a visit which hits the level takes more than one that hits the first */
-	double miss;        /* and one that misses the level, more than that */
-	double noise;       /* standard error of the reading of a lap, cycles per visit */
-	double least;       /* misses of a lap: fewer may be somebody else's doing; 0: the usual */
+	uint64_t page; /* granularity of translation and of placement */
+	uint64_t item; /* bytes from one item to the next: a page, or as many as lie in one way of the first level */
+	uint64_t line; /* of the first level */
+	uint64_t at;   /* which bytes of an item are visited */
+	size_t most;   /* visits of a lap whose twin stays in the first level; of a larger one, none does */
+	size_t sets;   /* of the first level, that lines of a page are in */
+	size_t limit;  /* items that surely overflow the level; 0: not known */
+	double base;   /* cycles that a visit which hits the level takes more than one that hits the first */
+	double miss;   /* and one that misses the level, more than that */
+	double noise;  /* standard error of the reading of a lap, cycles per visit */
+	double least;  /* misses of a lap: fewer may be somebody else's doing; 0: the usual */
 	struct xr_places flush, pad;
-	bool inside;        /* flush lines are at another place of their pages, not in the way of any item */
-	bool tight;         /* flush lines may compete with what is visited `apart`: those at the same place are left out */
-	bool disturbed;     /* others use the core: what fits may miss a little, too */
-	bool restless;      /* laps that fit need not settle on this machine: unsettled ones tell as much */
-	struct xr_peace *peace; /* NULL: no waiting for it */
+	bool inside;    /* flush lines are at another place of their pages, not in the way of any item */
+	bool tight;     /* flush lines may compete with what is visited `apart`: those at the same place are left out */
+	bool disturbed; /* others use the core: what fits may miss a little, too */
+	bool restless;  /* laps that fit need not settle on this machine: unsettled ones tell as much */
+	struct xr_peace *peace;  /* NULL: no waiting for it */
 	struct xr_effort effort; /* {0}: many short samples, so that some of them are of moments when nobody disturbs */
-	double sample_ns;   /* their length, at least */
-	double *left;       /* visits that may still be made; counted down, and for who asks to heed. NULL: nobody counts */
+	double sample_ns;        /* their length, at least */
+	double *left; /* visits that may still be made; counted down, and for who asks to heed. NULL: nobody counts */
 };
 
 /* One lap: items, of which the last `moved` are visited `apart` bytes further on in their pages (so are the flush lines,
@@ -48,10 +49,10 @@ struct xr_lap {
 	const uint32_t *item;
 	size_t n, moved;
 	uint64_t apart, step;
-	bool unsettled;     /* quicker, but an order may suit the policy badly */
-	double excess;      /* result: cycles per visit more than the twin's */
-	double misses;      /* result: visits of a lap that miss */
-	bool padded;        /* result */
+	bool unsettled; /* quicker, but an order may suit the policy badly */
+	double excess;  /* result: cycles per visit more than the twin's */
+	double misses;  /* result: visits of a lap that miss */
+	bool padded;    /* result */
 };
 
 /* Fills in the results of n laps, each in a new random order. An order that repeats may suit a policy so badly that a line
@@ -75,7 +76,7 @@ void xr_laps_move(struct xr_laps *laps, uint64_t by);
 enum {
 	XR_ORDERS = 2,      /* in which what overflows must do so */
 	XR_ORDERS_LAST = 6, /* before something rests on it */
-	XR_SETTLES = 3,     /* times; the more ways, the longer it takes a tree of bits to let go of the last stranger */
+	XR_SETTLES = 3, /* times; the more ways, the longer it takes a tree of bits to let go of the last stranger */
 };
 
 static inline struct xr_lap xr_lap_of(const uint32_t *item, size_t n)

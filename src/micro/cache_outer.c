@@ -212,6 +212,7 @@ static struct xr_laps laps_for(struct outer *o, size_t level)
 	                       .item = o->evict.item > o->first.way ? o->evict.item : o->first.way,
 	                       .line = o->line,
 	                       .most = (size_t)(o->first.ways * way / o->line * 9 / 10),
+	                       .sets = (size_t)(way / o->line),
 	                       .base = o->h.level[level].latency - o->hit,
 	                       .miss = o->h.level[level + 1].latency - o->h.level[level].latency,
 	                       .disturbed = xr_hierarchy_is_restless(&o->h),
