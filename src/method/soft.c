@@ -14,6 +14,7 @@ enum {
 	POINTS = 14,
 	WAYS_MOST = 192, /* trials of more take too long */
 };
+static const double beside_others = 0.85;          /* certainty of how many of a set's entries are ours */
 static const double few = 0.08, nearly_all = 0.92; /* of what misses cost: sets that are not soft are beyond both */
 static const double from = 0.65, to = 1.35, high = 1.75; /* of the ways found: what is looked at */
 static const double low = 0.5; /* share: up to here all kinds of soft sets are alike; above, chance decides */
@@ -230,6 +231,8 @@ int xr_pages_soften(const struct xr_page_family *f, double of_others, struct xr_
 	if (fit.misfit > well || (f->stride & (f->stride - 1)))
 		sure = fmin(sure, 0.6);
 	sets->sure = ways == w ? fmax(sets->sure, sure) : sure;
+	if (f->stride == 1) /* the one set is everybody's: 62 or 63 pages were seen to fit into 64 entries */
+		sets->sure = fmin(sets->sure, beside_others);
 	sets->ways = ways;
 	sets->soft = true;
 	*penalty = of_others + miss;

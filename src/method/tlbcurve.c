@@ -199,7 +199,8 @@ int xr_tlb_find_third(struct xr_tlb *t)
 		return -1;
 	if (t->far < xr_curve_further * t->second.penalty)
 		return 0;
-	if (time_curve(t, pages, n, 1, &c) != 0)
+	if (time_curve(t, pages, n, 5, &c) !=
+	    0) /* so many lines meet in caches by chance, more in one order than in another */
 		return -1;
 	if (!xr_curve_leaves(&c, t->second.penalty, &step))
 		return 0;
