@@ -67,14 +67,14 @@ struct hunt {
 /* ---- the curve ------------------------------------------------------------------------------------------------- */
 
 /* Every line, or every so-manieth; and as often one line of each of the same pages, such that these spread over the sets of
- * the first cache. */
+ * the first cache; and, moved on by one after each round, over those of farther ones, if pages lie there in a row. */
 static void place(const struct hunt *h, uint64_t *row, uint64_t *twin, size_t n)
 {
 	const uint64_t lines = h->page / h->spacing, pages = h->way > h->page ? h->way / h->page : 1;
 	for (size_t i = 0; i < n; i++) {
 		row[i] = i * h->thin * h->spacing;
-		const uint64_t page = row[i] / h->page;
-		twin[i] = page * h->page + page / pages % lines * h->spacing;
+		const uint64_t page = row[i] / h->page, turn = page / pages;
+		twin[i] = page * h->page + (turn + turn / lines) % lines * h->spacing;
 	}
 }
 
