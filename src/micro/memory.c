@@ -5,9 +5,10 @@
  *
  * Algorithm: walk over every second line, or one in every 128 bytes, of 4 times the largest cache, at least 32 MiB (a
  * cache may not have been seen), and of twice as many bytes, again and again, as long as that makes it slower, up to 16
- * times; what translation costs is known from the TLBs and
- * taken off. The share of steps that some cache still answers falls as the walk grows; so what the last doublings have
- * added, if it is more than noise, goes on being added, less each time, as far as the cache found can explain it.
+ * times; what translation costs is known from the TLBs and taken off. If it still gets slower, some cache still answers.
+ * Either because more is fetched at a time than is walked over: then visits farther apart take longer, and count. Or
+ * because it keeps what it has, or throws out by chance: the walk of half, or a quarter, as many bytes tells which, and so
+ * how much is missing, as far as the cache found can explain it.
  * Where it varies, the last walk is taken several times: the least counts, for neighbours only add, and how far the
  * others are from it is what the answer may be wrong by.
  *
@@ -19,9 +20,16 @@
 
 #include <math.h>
 
-enum { BUFFER = 23, LINE_LEAST = 8, LINE_MOST = 128, TURNS = 3, FIRST = 4, LAST = 16 /* times the largest cache */ };
+enum {
+	BUFFER = 23,
+	LINE_LEAST = 8,
+	LINE_MOST = 128,
+	APART_MOST = 512, /* bytes */
+	TURNS = 3,
+	FIRST = 4,
+	LAST = 16 /* times the largest cache */
+};
 static const double same = 0.03, noise = 0.004;
-static const double more = 1.2;    /* times as many bytes: worth another walk */
 static const double steady = 0.02; /* samples of a walk that nobody disturbs */
 static const double least_bytes = 32 << 20, most_bytes = 256 << 20;
 
@@ -131,32 +139,123 @@ static int walk_again(const struct xr_walk *walk, double bytes, double *least, s
 	return 0;
 }
 
-/* What further doublings would add. Where a cache keeps a share of the walk, what is missing goes down as one over the
- * bytes: the line through the last three walks, drawn to the end. Not more than the last doubling has added. quarter 0:
- * there are two only; a part of that, for there are caches that keep nothing of a walk that does not fit. */
-static double still_to_grow(double quarter, double half, double full)
-{
-	const double mean = (quarter + half + full) / 3, at = 7.0 / 12; /* of 1, 1/2 and 1/4 */
-	const double slope = (5 * quarter - half - 4 * full) / 3.5;
+/* ---- what some cache still answers ------------------------------------------------------------------------------ */
 
-	if (quarter <= 0)
-		return (full - half) / 3;
-	return fmin(fmax(0, mean - slope * at - full), full - half);
+/* Walks of a quarter and half as many bytes, and of all; < 0: could not; 0: none. near: latency of the largest cache. */
+struct growth {
+	double quarter, half, full, near;
+};
+
+/* A cache that throws out by chance, walked round: a line is still there if none of the misses of a whole round hit it,
+ * h = exp(-x (1 - h)), the walk being x times as large as the cache. */
+static double times_for(double share)
+{
+	return share > 0 ? -log(share) / (1 - share) : INFINITY;
 }
 
-/* There is room for more, but not for twice as much. A share of the walk as large as the cache hits, then what is missing
- * goes down as one over the bytes; or nothing hits any more, and nothing is missing. */
-static int grow_on(const struct xr_walk *walk, double most, double *bytes, double *cycles, struct latency *l)
+static double share_at(double times)
 {
-	double last;
+	double share = times > 1 ? 0 : 1;
 
-	if (walk_over(walk, most, &last, l) != 0)
+	for (int i = 0; i < 50 && times > 1; i++)
+		share = exp(-times * (1 - share));
+	return share;
+}
+
+/* What is missing in the full walk, if chance throws out: the end for which it has twice the size of the half one. */
+static double missing_by_chance(const struct growth *g)
+{
+	double low = 0, high = g->full - g->half;
+
+	for (int i = 0; i < 40; i++) {
+		const double missing = (low + high) / 2, all = g->full + missing - g->near;
+
+		if (times_for(missing / all) > 2 * times_for((g->full + missing - g->half) / all))
+			low = missing;
+		else
+			high = missing;
+	}
+	return low;
+}
+
+/* What further doublings would add. A cache that keeps a part as large as itself answers as much less often as the walk is
+ * larger: what is missing is as much as the last doubling has added. One that throws out by chance has hardly anything
+ * left by now, but had much more of a quarter of it. */
+static double still_to_grow(const struct growth *g)
+{
+	const double kept = g->full - g->half, thrown = missing_by_chance(g);
+	const double end = g->full + thrown, half = (end - g->half) / (end - g->near);
+	const double if_kept = g->full - 3 * kept, if_thrown = end - share_at(times_for(half) / 2) * (end - g->near);
+
+	if (g->quarter <= 0 || g->half <= g->near || if_thrown >= if_kept)
+		return (kept + thrown) / 2;
+	return thrown + (kept - thrown) * fmin(1, fmax(0, (g->quarter - if_thrown) / (if_kept - if_thrown)));
+}
+
+static bool is_slower(double cycles, double than, double spread)
+{
+	return cycles > (1 + noise + spread) * than;
+}
+
+/* More may be fetched at a time than is walked over: two lines, longer ones, or both. Then what is visited once brings what
+ * will be visited soon, and visits farther apart take longer. */
+static int walk_apart(struct xr_walk *walk, double bytes, struct growth *g, struct latency *l)
+{
+	while (l->cached > noise && 2 * walk->line <= APART_MOST) {
+		struct growth apart = {.near = g->near};
+		struct latency full = *l, half = *l;
+
+		walk->line *= 2;
+		if (walk_over(walk, bytes, &apart.full, &full) != 0)
+			return -1;
+		if (is_slower(apart.full, g->full, full.spread) && walk_over(walk, bytes / 2, &apart.half, &half) != 0)
+			return -1;
+		if (apart.half <= 0) {
+			walk->line /= 2;
+			break;
+		}
+		*g = apart;
+		*l = full;
+		l->spread = fmax(full.spread, half.spread);
+	}
+	return 0;
+}
+
+/* ---- the walks -------------------------------------------------------------------------------------------------- */
+
+/* Twice as many bytes each time, as long as that makes it slower; *bytes of the last walk. */
+static int walk_on(const struct xr_walk *walk, double most, double *bytes, struct growth *g, struct latency *l)
+{
+	g->quarter = 0;
+	if (walk_over(walk, *bytes / 2, &g->half, l) != 0 || walk_over(walk, *bytes, &g->full, l) != 0)
 		return -1;
-	if (last < 0)
-		return 0;
-	l->grown = fmax(0, last - *cycles) * *bytes / (most - *bytes);
-	*cycles = fmax(last, *cycles);
-	*bytes = most;
+	while (g->half > 0 && g->full > (1 + same) * g->half && *bytes * 2 <= most) {
+		xr_run_progress(walk->run, *bytes / most, "memory");
+		*bytes *= 2;
+		g->quarter = g->half;
+		g->half = g->full;
+		if (walk_over(walk, *bytes, &g->full, l) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The end of the walks, as far as the cache found can explain that they have not reached it. */
+static int find_end(struct xr_walk *walk, double bytes, struct growth *g, struct latency *l)
+{
+	if (l->spread > steady && walk_again(walk, bytes, &g->full, l) != 0)
+		return -1;
+	if (walk_apart(walk, bytes, g, l) != 0)
+		return -1;
+	if (is_slower(g->full, g->half, 2 * l->spread)) {
+		struct latency other = {0};
+
+		if (g->quarter <= 0 && walk_over(walk, bytes / 4, &g->quarter, &other) != 0)
+			return -1;
+		l->grown = fmin(still_to_grow(g), l->cached * fmax(g->full - g->near, 0));
+	}
+	l->cycles = g->full + l->grown;
+	l->spread = fmax(l->spread, g->half / g->full - 1); /* a smaller walk that is slower is somebody else's doing */
 	return 0;
 }
 
@@ -169,40 +268,28 @@ static int run(struct xr_run *run)
 	                       .tlbs = xr_tlbs_known(run),
 	                       .line = (uint64_t)xr_run_number(run, "cache.l1d.line", 64),
 	                       .effort = {.samples = 9, .samples_max = 27}};
-	double latency, largest = largest_cache(run, &latency), room = fmin(most_bytes, (double)xr_run_room(run));
-	double most = fmin(fmax(LAST * largest, 4 * least_bytes), room), quarter, half = 0, full;
-	double bytes = fmin(fmax(FIRST * largest, least_bytes), most / 2);
+	struct growth g = {0};
+	double largest = largest_cache(run, &g.near), room = fmin(most_bytes, (double)xr_run_room(run));
+	double most = fmin(fmax(LAST * largest, 4 * least_bytes), room), bytes = most;
 	struct latency l = {0};
 
+	while (bytes / 4 >= fmax(FIRST * largest, least_bytes))
+		bytes /= 2;
 	/* Every second one: who fetches pairs must not help. And farther caches may have larger lines than the first. */
 	walk.line = largest == 0 ? LINE_LEAST : 2 * walk.line > LINE_MOST ? 2 * walk.line : LINE_MOST;
-	if (walk_over(&walk, bytes, &full, &l) != 0)
+	if (walk_on(&walk, most, &bytes, &g, &l) != 0)
 		return -1;
-	do {
-		xr_run_progress(run, bytes / most, "memory");
-		quarter = half;
-		half = full;
-		bytes *= 2;
-		if (walk_over(&walk, bytes, &full, &l) != 0)
-			return -1;
-	} while (half > 0 && full > (1 + same) * half && bytes * 2 <= most);
-	if (half < 0 || full < 0) {
+	if (g.half < 0 || g.full < 0) {
 		static const char *const id[] = {"memory.latency", "memory.latency_ns"};
 
 		for (int i = 0; i < 2; i++)
 			xr_fact_none(xr_run_description(run), id[i], XR_FAILED, "no buffer of %.0f KiB", bytes / 1024);
 		return 0;
 	}
-	if (l.spread > steady && walk_again(&walk, bytes, &full, &l) != 0)
-		return -1;
-	l.grown = full > (1 + noise + 2 * l.spread) * half ? still_to_grow(quarter, half, full) : 0;
-	if (l.grown > noise * full && most > more * bytes && grow_on(&walk, most, &bytes, &full, &l) != 0)
-		return -1;
 	l.cached = largest / bytes;
-	l.grown = fmin(l.grown, l.cached * fmax(full - latency, 0));
-	l.cycles = full + l.grown;
-	l.close = info->page_bytes && l.cycles < XR_TOO_CLOSE * latency;
-	l.spread = fmax(l.spread, half / full - 1); /* a smaller walk that is slower is somebody else's doing */
+	if (find_end(&walk, bytes, &g, &l) != 0)
+		return -1;
+	l.close = info->page_bytes && l.cycles < XR_TOO_CLOSE * g.near;
 	put(run, &l);
 	return 0;
 }
