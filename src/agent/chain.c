@@ -34,6 +34,7 @@ struct phase {
 	enum access access;
 	unsigned passes;
 	int timed, from_table;
+	int apart; /* places are of one sequence and so no word is visited twice */
 	size_t n;
 	uint32_t *unit;   /* addresses in units from the start of the buffer, in order of the walk; slot applied */
 	unsigned same_as; /* earlier phase with the same ring, or itself */
@@ -142,6 +143,7 @@ static int take_phase(struct words *w, struct phase *p, unsigned long long bytes
 
 		for (unsigned long long j = 0; j < count; j++)
 			p->unit[p->n++] = (uint32_t)((base + j * stride) / UNIT);
+		p->apart = n_spans == 1 && (count == 1 || stride >= sizeof(void *));
 	}
 	if (seed)
 		xr_shuffle32(p->unit, p->n, seed);
@@ -248,8 +250,9 @@ static int find_slots(struct xr_agent_chain *c)
 	unsigned first = 0;
 	int result = 0;
 
-	if (c->n_phases == 1 && c->phase[0].access == READ && c->phase[0].n < c->buffer->bytes / SPARSE) {
-		c->phase[0].from_table = visits_twice(&c->phase[0]);
+	if (c->n_phases == 1 && c->phase[0].access == READ &&
+	    (c->phase[0].apart || c->phase[0].n < c->buffer->bytes / SPARSE)) {
+		c->phase[0].from_table = !c->phase[0].apart && visits_twice(&c->phase[0]);
 		return 0;
 	}
 	t.bytes = (size_t)(c->buffer->bytes / sizeof(void *) / 8 + 1);

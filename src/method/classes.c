@@ -210,19 +210,14 @@ static int weigh_last(struct xr_laps *laps, struct core *c, bool *yes)
 	return 0;
 }
 
-/* Thins until nothing can go. When the rest fits then, a page was left out on a wrong answer: back to what was before.
- * *found: something is left that overflows. */
+/* Thins what overflows until nothing can go. When the rest fits then, a page was left out on a wrong answer: back to what was
+ * before. *found: something is left that overflows. */
 static int thin_to_the_end(struct xr_laps *laps, struct core *c, bool *found)
 {
 	uint32_t *before = xr_arena_array(xr_run_arena(laps->run), uint32_t, c->n);
 	size_t size = c->n / BLOCKS + 1, n_before = 0;
 	int back = 0;
 
-	laps->least = 0;
-	if (weigh(laps, c, found) != 0)
-		return -1;
-	if (!*found)
-		return 0;
 	*found = false;
 	for (int round = 0; round < ROUNDS && may_go_on(laps); round++) {
 		uint32_t *now = xr_arena_copy(xr_run_arena(laps->run), c->item, c->n * sizeof *now);
@@ -288,8 +283,9 @@ int xr_class_find(struct xr_laps *laps, const struct xr_first *first, const uint
                   struct xr_class *class)
 {
 	struct core c = {NULL, 0, 0};
-	bool found = false;
+	bool found = false, too_full;
 	size_t start;
+	int attempts = 0;
 
 	*class = (struct xr_class){.trouble = NULL};
 	if (too_many(laps, order, n, &class->fits, &start) != 0)
@@ -300,10 +296,17 @@ int xr_class_find(struct xr_laps *laps, const struct xr_first *first, const uint
 	}
 	c.item = xr_arena_array(xr_run_arena(laps->run), uint32_t, n + laps->flush.n);
 	/* Noise, and nearly full sets under some policies, may look like too full ones: then more pages are needed. */
-	for (int attempt = 0; attempt < STARTS && !found && start <= n && may_go_on(laps);
-	     attempt++, start += start / 3 + 1) {
+	for (; attempts < STARTS && !found && start <= n && may_go_on(laps); start += start / 3 + 1) {
 		c.n = class->from = start;
 		memcpy(c.item, order, c.n * sizeof *c.item);
+		laps->least = 0;
+		if (weigh(laps, &c, &too_full) != 0)
+			return -1;
+		if (!too_full) {
+			class->fits = start;
+			continue;
+		}
+		attempts++;
 		if (thin_to_the_end(laps, &c, &found) != 0)
 			return -1;
 	}

@@ -6,16 +6,22 @@
 #include <math.h>
 
 enum {
-	CURVES = 5,     /* at most; all of them where others use the level, too */
-	PER_OCTAVE = 4, /* walks, around the size that matters; half as many then */
-	CURSORS = 12,   /* about as many lines as a core can wait for at once */
-	FEWEST = 4,     /* pages */
+	CURVES = XR_EFFECTIVE_PARTS, /* at most */
+	PER_OCTAVE = 4,              /* walks, around the size that matters */
+	FEWEST = 4,                  /* pages */
+	LOOKS = 16,                  /* of a part, at most */
+	LOOKS_LEAST = 3,
+	SAMPLES = 3, /* of a look */
 };
-static const double agree = 0.1;  /* two curves of a quiet machine */
-static const double shared = 1.5; /* times as much is kept by who comes back sooner: others take it away */
-static const double flat = 1.25;  /* walks that are all misses: twice as large ones take less than that */
-static const double apart = 1.4;  /* walks that are all misses and such that are none, at least */
-static const double enough = 0.2; /* of the walk: one that the level keeps so much more of has fewer lines */
+static const double agree = 0.1;   /* two curves of a quiet machine */
+static const double shared = 1.5;  /* times as much is kept by who comes back sooner: others take it away */
+static const double flat = 1.25;   /* walks that are all misses: twice as large ones take less than that */
+static const double apart = 1.4;   /* walks that are all misses and such that are none, at least */
+static const double most_of = 0.7; /* what the next level takes: not yet all misses if it is less */
+static const double enough = 0.2;  /* of the walk: one that the level keeps so much more of has fewer lines */
+static const double octaves = 0.6; /* from a look that was all misses to the next */
+static const double beyond = 3;    /* times the size: all misses */
+static const double lines_of_part = 4e6;
 
 /* Of a walk over so many bytes, those that the level answered. */
 static double kept_of(const struct xr_effective *e, double bytes, double cycles)
@@ -37,13 +43,20 @@ double xr_effective_of(const struct xr_effective *e, const struct xr_staircase *
 	return sqrt(most * fmax(half, most));
 }
 
+/* What a line takes of so many bytes. */
+static int time_of(const struct xr_effective *e, double bytes, double *cycles)
+{
+	return e->others ? xr_walk_return(&e->walk, (uint64_t)bytes, SAMPLES, cycles)
+	                 : xr_walk_time(&e->walk, (uint64_t)bytes, cycles, NULL);
+}
+
 static int add_walk(const struct xr_effective *e, double pages, struct xr_staircase *curve)
 {
 	double cycles;
 
 	if (pages < 1 || pages * e->page > (double)e->most || curve->n == XR_STAIRS_MAX)
 		return 0;
-	if (xr_walk_time(&e->walk, (uint64_t)(pages * e->page), &cycles, NULL) != 0)
+	if (time_of(e, pages * e->page, &cycles) != 0)
 		return -1;
 	if (cycles > 0) {
 		curve->pages[curve->n] = pages;
@@ -63,7 +76,7 @@ static bool keeps(const struct xr_effective *e, const struct xr_staircase *curve
 /* Around this size: from where the level keeps half or more to where it keeps little. */
 static int add_walks(const struct xr_effective *e, double center, struct xr_staircase *curve)
 {
-	const double step = exp2((e->others ? 2.0 : 1.0) / PER_OCTAVE), little = 1.0 / 3, far = 3;
+	const double step = exp2(1.0 / PER_OCTAVE), little = 1.0 / 3, far = 3;
 	double up = center / M_SQRT2, down = up / step;
 	size_t lowest = 0;
 
@@ -99,33 +112,35 @@ static double differ(const double *value, size_t n)
 	return n > 1 ? xr_max(value, n) / fmax(1, xr_min(value, n)) - 1 : INFINITY;
 }
 
-/* Curves of walks around this many pages until two of them agree. What others leave of a level changes from one tenth of
- * a second to the next, and two curves in a row may well agree on what is true for a moment only. */
+/* What these curves, or parts, say together. */
+static void sum_up(struct xr_effective *e)
+{
+	e->bytes = xr_median(e->part, e->curves);
+	e->spread = e->bytes > 0 ? xr_mad(e->part, e->curves) / e->bytes : 1;
+	e->low = xr_min(e->part, e->curves);
+	e->high = xr_max(e->part, e->curves);
+}
+
+/* Curves of walks around this many pages until two of them agree. */
 static int take_curves(struct xr_effective *e, double center)
 {
-	double value[CURVES];
-
-	for (e->curves = 0; e->curves < CURVES && (e->others || !(differ(value, e->curves) < agree)); e->curves++) {
+	for (e->curves = 0; e->curves < CURVES && !(differ(e->part, e->curves) < agree); e->curves++) {
 		struct xr_staircase around = {.n = 0};
 
 		if (add_walks(e, center, &around) != 0)
 			return -1;
-		value[e->curves] = xr_effective_of(e, &around);
+		e->part[e->curves] = xr_effective_of(e, &around);
 	}
-	e->bytes = xr_median(value, e->curves);
-	e->spread = e->bytes > 0 ? xr_mad(value, e->curves) / e->bytes : 1;
-	e->low = xr_min(value, e->curves);
-	e->high = xr_max(value, e->curves);
+	sum_up(e);
 	return 0;
 }
 
 /* ---- the last one, beside neighbours --------------------------------------------------------------------------- */
 
-/* Walks of more and more bytes until they do not get slower any more: how long a step takes that this level answers, and
- * one that it does not. Both may be limited by how many can be under way at once, but are not quicker than a single one. */
-static int see_both_ends(struct xr_effective *e, struct xr_staircase *curve)
+/* Returns after more and more bytes until they do not take longer any more: what misses take then. */
+static int see_far_end(struct xr_effective *e, struct xr_staircase *curve)
 {
-	double bytes = fmax(1.5 * e->inner, FEWEST * e->page), near = INFINITY, far = 0, last;
+	double bytes = fmax(1.5 * e->inner, FEWEST * e->page), far = 0, last;
 
 	for (; bytes <= (double)e->most; bytes *= 2) {
 		if (add_walk(e, floor(bytes / e->page), curve) != 0)
@@ -134,48 +149,91 @@ static int see_both_ends(struct xr_effective *e, struct xr_staircase *curve)
 			break;
 		last = far;
 		far = curve->cycles[curve->n - 1];
-		near = fmin(near, far);
-		if (far < flat * last && last > apart * fmax(e->near, near) && bytes > 2 * e->alone)
+		if (far - e->near < flat * (last - e->near) && last > most_of * e->far && bytes > 2 * e->alone)
 			break;
 	}
-	/* Once more: what somebody else makes of it for a moment is not what a miss costs. */
-	if (curve->n && add_walk(e, curve->pages[curve->n - 1], curve) != 0)
+	e->far = fmax(apart * e->near, far);
+	return 0;
+}
+
+/* What misses take now. */
+static int see_misses(struct xr_effective *e)
+{
+	double bytes = fmin(beyond * e->size, (double)e->most), cycles;
+
+	if (bytes < 2 * e->size)
+		return 0;
+	if (xr_walk_return(&e->walk, (uint64_t)bytes, 1, &cycles) != 0)
 		return -1;
-	far = curve->n ? fmin(far, curve->cycles[curve->n - 1]) : far;
-	e->near = fmax(e->near, near);
-	e->far = fmax(e->far, far);
+	if (cycles > 0)
+		e->far = fmax(apart * e->near, sqrt(e->far * cycles)); /* a single sample may be anything */
+	return 0;
+}
+
+/* Follows the size of which half is kept for a while: the mean of its logarithm. */
+static int follow(struct xr_effective *e, double *mean)
+{
+	double many = lines_of_part / (e->size / (double)e->walk.line), sum = 0, cycles;
+	int looks = (int)fmin(LOOKS, fmax(LOOKS_LEAST, many));
+
+	for (int i = 0; i < looks; i++) {
+		e->size = fmin((double)e->most, fmax(FEWEST * e->page, floor(e->size / e->page) * e->page));
+		if (time_of(e, e->size, &cycles) != 0)
+			return -1;
+		if (cycles > 0)
+			e->size *= exp2(octaves * (2 * kept_of(e, 1, cycles) - 1));
+		sum += log(e->size);
+	}
+	*mean = sum / looks;
+	return 0;
+}
+
+int xr_effective_go_on(struct xr_effective *e)
+{
+	double mean;
+
+	if (!e->others || e->curves == XR_EFFECTIVE_PARTS)
+		return 0;
+	if ((e->curves > 0 && see_misses(e) != 0) || follow(e, &mean) != 0)
+		return -1;
+	e->part[e->curves++] = exp(mean);
+	sum_up(e);
 	return 0;
 }
 
 int xr_effective_find(struct xr_effective *e, const struct xr_staircase *curve)
 {
+	struct xr_effective soon = *e;
 	struct xr_staircase ends = {.n = 0};
 
 	e->alone = xr_effective_of(e, curve);
 	if (!e->last) /* nobody else but this core's own threads */
 		return take_curves(e, center_of(e, curve));
-	e->walk.cursors = CURSORS;
-	if (see_both_ends(e, &ends) != 0)
+	soon.others = true;
+	soon.alone = e->alone;
+	if (see_far_end(&soon, &ends) != 0)
 		return -1;
-	e->bytes = xr_effective_of(e, &ends);
-	e->others = e->alone * shared < e->bytes;
-	return take_curves(e, e->bytes / e->page);
+	soon.size = xr_effective_of(&soon, &ends);
+	if (soon.size < shared * e->alone)
+		return take_curves(e, center_of(e, curve));
+	*e = soon;
+	return xr_effective_go_on(e);
 }
 
 int xr_effective_line(const struct xr_effective *e, double *line)
 {
-	struct xr_walk walk = e->walk;
+	struct xr_effective other = *e;
 	uint64_t walked = (uint64_t)(1.5 * e->bytes) / 4096 * 4096;
 	double kept[3];
 
 	*line = 0;
 	if (walked > e->most || walked == 0)
 		return 0;
-	walk.effort = (struct xr_effort){.samples = 7, .samples_max = 7};
-	for (int i = 0; i < 3; i++, walk.line *= 2) {
+	other.walk.effort = (struct xr_effort){.samples = 7, .samples_max = 7};
+	for (int i = 0; i < 3; i++, other.walk.line *= 2) {
 		double cycles;
 
-		if (xr_walk_time(&walk, walked, &cycles, NULL) != 0)
+		if (time_of(&other, (double)walked, &cycles) != 0)
 			return -1;
 		kept[i] = kept_of(e, 1, cycles);
 	}

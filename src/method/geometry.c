@@ -13,7 +13,7 @@ enum {
 	WANTED = 2,      /* classes that agree, more than those that do not */
 	IN_VAIN = 3,     /* attempts at the first of them */
 };
-static const double patience = 3;                             /* times as much beside a neighbour */
+static const double patience = 2;                             /* times as much beside a neighbour */
 static const double visits_most = 8e5, visits_of_one = 3.5e5; /* of all classes, of one */
 static const double quiet = 0.01;                             /* of what a visit takes */
 
@@ -190,12 +190,13 @@ static int testify(const struct found *f, bool is_new, const struct xr_first *fi
 
 int xr_geometry_find(const struct xr_laps *level, const struct xr_first *first, struct xr_geometry *g)
 {
+	const double left_before = g->left;
 	struct found f;
 	bool fresh = false; /* it has testified once */
 	int vain = 0;
 
 	memset(g, 0, sizeof *g);
-	g->left = level->disturbed ? patience * visits_most : visits_most;
+	g->left = left_before > 0 ? left_before : level->disturbed ? patience * visits_most : visits_most;
 	for (size_t t = 0;
 	     t < XR_CLASSES_TRIED && g->agree < WANTED + (g->n_said - g->agree) && g->left > 0 && vain < IN_VAIN; t++) {
 		double before = fmin(g->left, visits_of_one), left = before;

@@ -22,7 +22,7 @@ struct xr_geometry {
 	size_t n_said;
 	size_t ways;  /* what most of them say */
 	size_t agree; /* how many these are */
-	double left;  /* visits that may still be made */
+	double left;  /* visits that may still be made; 0 before: as many as usual */
 	const char *trouble; /* of the last class that was none */
 };
 

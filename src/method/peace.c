@@ -4,6 +4,8 @@
 #include <math.h>
 
 enum { ENOUGH = 3 };
+static const double in_vain_ns = 3e8; /* so long, and still most samples were taken beside somebody */
+static const double most = 0.75;
 
 int xr_time_in_peace(struct xr_peace *peace, double share, struct xr_run *run, struct xr_effort effort,
                      const struct xr_spec *spec, size_t n, struct xr_reading *reading)
@@ -22,6 +24,8 @@ int xr_time_in_peace(struct xr_peace *peace, double share, struct xr_run *run, s
 	if (peace) {
 		peace->left_ns = fmax(0, peace->left_ns - waited);
 		peace->waited_ns += waited;
+		if (peace->waited_ns > in_vain_ns && (double)peace->disturbed > most * (double)peace->readings)
+			peace->left_ns = 0;
 	}
 	return 0;
 }

@@ -1,7 +1,13 @@
 /* Random walks, see walk.h. */
 #include "method/walk.h"
 
-enum { BUFFER_FIRST = 1 << 20, BUFFER_LARGE = 64 << 20 };
+enum {
+	BUFFER_FIRST = 1 << 20,
+	BUFFER_LARGE = 64 << 20,
+	RETURNS = 64,       /* lines that are asked for again, in pages of their own */
+	LINES_OF_PAGE = 64, /* where there are no pages */
+};
+static const double return_ns = 5e3; /* they take about so long: once in a sample */
 
 struct xr_tlbs xr_tlbs_known(const struct xr_run *run)
 {
@@ -37,18 +43,31 @@ static uint64_t buffer_for(uint64_t bytes)
 	return room;
 }
 
-int xr_walk_read(const struct xr_walk *w, uint64_t bytes, struct xr_reading *reading)
+static struct xr_buffer buffer_of(const struct xr_walk *w, uint64_t bytes)
+{
+	uint64_t room = buffer_for(bytes);
+
+	return (struct xr_buffer){w->buffer, room < xr_run_info(w->run)->memory_bytes / 4 ? room : bytes, XR_SMALL};
+}
+
+static const struct xr_span *all_lines(const struct xr_walk *w, uint64_t bytes)
 {
 	struct xr_span *all = xr_arena_array(xr_run_arena(w->run), struct xr_span, 1);
-	struct xr_effort effort = w->effort.samples ? w->effort : (struct xr_effort){.samples = 5, .samples_max = 5};
-	uint64_t memory = xr_run_info(w->run)->memory_bytes,
-		 room = buffer_for(bytes) < memory / 4 ? buffer_for(bytes) : bytes;
-	struct xr_spec spec;
 
 	*all = (struct xr_span){0, w->line, (uint32_t)(bytes / w->line)};
-	spec = xr_spec_cycle((struct xr_buffer){w->buffer, room, XR_SMALL}, all, 1,
-	                     xr_rng_next(xr_run_rng(w->run)) >> 16 | 1);
-	spec.chain.cursors = w->cursors;
+	return all;
+}
+
+static uint64_t new_seed(const struct xr_walk *w)
+{
+	return xr_rng_next(xr_run_rng(w->run)) >> 16 | 1;
+}
+
+int xr_walk_read(const struct xr_walk *w, uint64_t bytes, struct xr_reading *reading)
+{
+	struct xr_effort effort = w->effort.samples ? w->effort : (struct xr_effort){.samples = 5, .samples_max = 5};
+	struct xr_spec spec = xr_spec_cycle(buffer_of(w, bytes), all_lines(w, bytes), 1, new_seed(w));
+
 	if (xr_run_time_with(w->run, &effort, &spec, 1, reading) != 0)
 		return -1;
 	if (reading->status == XR_READ_OK && w->page) {
@@ -57,6 +76,34 @@ int xr_walk_read(const struct xr_walk *w, uint64_t bytes, struct xr_reading *rea
 		reading->cycles -= translation(&w->tlbs, (double)bytes / (double)w->page);
 		reading->ns = reading->cycles * cycle_ns;
 	}
+	return 0;
+}
+
+int xr_walk_return(const struct xr_walk *w, uint64_t bytes, int samples, double *cycles)
+{
+	const struct xr_effort effort = {.samples = samples, .samples_max = samples, .sample_ns = return_ns};
+	uint64_t page = w->page ? w->page : LINES_OF_PAGE * w->line, begin = (bytes + page - 1) / page * page;
+	struct xr_span *returns = xr_arena_array(xr_run_arena(w->run), struct xr_span, RETURNS);
+	struct xr_spec spec = {.kind = XR_CHAIN,
+	                       .chain = {.buffer = buffer_of(w, begin + RETURNS * page), .n_phases = 2}};
+	struct xr_reading reading;
+
+	for (size_t i = 0; i < RETURNS; i++)
+		returns[i] = (struct xr_span){
+			begin + i * page + xr_rng_below(xr_run_rng(w->run), page / w->line) * w->line, 8, 1};
+	spec.chain.phase[0] = (struct xr_phase){.span = returns,
+	                                        .n_spans = RETURNS,
+	                                        .seed = new_seed(w),
+	                                        .access = XR_READ,
+	                                        .passes = 1,
+	                                        .timed = true};
+	spec.chain.phase[1] = (struct xr_phase){
+		.span = all_lines(w, bytes), .n_spans = 1, .seed = new_seed(w), .access = XR_TOUCH, .passes = 1};
+	if (xr_run_time_with(w->run, &effort, &spec, 1, &reading) != 0)
+		return -1;
+	*cycles = reading.status == XR_READ_OK ? reading.median_cycles : -1;
+	if (reading.status == XR_READ_OK && w->page)
+		*cycles -= translation(&w->tlbs, (double)bytes / (double)w->page);
 	return 0;
 }
 

@@ -18,7 +18,6 @@ struct xr_walk {
 	uint64_t page, line;      /* page 0: none */
 	struct xr_tlbs tlbs;
 	struct xr_effort effort;  /* {0}: 5 samples */
-	unsigned cursors;         /* walks at once over the same cycle, 0: one; the time is that of a step of all of them */
 };
 
 /* Cycles per access, as little disturbed as can be; *cycles < 0: could not be read. *cycle_ns (may be NULL): what a
@@ -27,6 +26,12 @@ int xr_walk_time(const struct xr_walk *walk, uint64_t bytes, double *cycles, dou
 
 /* The same, all of the reading (its samples are gone with the next call). */
 int xr_walk_read(const struct xr_walk *walk, uint64_t bytes, struct xr_reading *reading);
+
+/* Cycles that a line takes when it is asked for again, after all lines of so many bytes, as soon as they can be had: many of
+ * them under way at once, where a walk waits for each. In a cache that others use, too, that is less of a race against time
+ * (see effective.h); and as only lines asked for again are timed, one by one, it says what was kept, whoever else may slow
+ * the core down meanwhile. *cycles < 0: could not be read. */
+int xr_walk_return(const struct xr_walk *walk, uint64_t bytes, int samples, double *cycles);
 
 /* No memory of a gigabyte or more answers within so few ns: its cells alone take most of 40. What does so, however many bytes
  * were walked over, may be a cache that is larger still. */

@@ -59,6 +59,7 @@ struct outer {
 	uint64_t line; /* of the first level; 64 when not known */
 	struct xr_hierarchy h;
 	struct xr_latency second;
+	struct xr_effective last; /* the level before memory, if it is not the second one */
 };
 
 /* Is the first level indexed by physical addresses? Then nobody knows which pages compete in it. */
@@ -349,14 +350,15 @@ static struct xr_effective effective_for(struct outer *o, size_t level)
 	                             .last = level + 2 == o->h.n};
 }
 
-static int put_effective(struct outer *o, size_t level, const char *why)
+/* After xr_effective_find(). */
+static int put_effective(struct outer *o, size_t level, const struct xr_effective *found, const char *why)
 {
 	struct xr_description *d = xr_run_description(o->run);
-	struct xr_effective e = effective_for(o, level);
+	const struct xr_effective e = *found;
 	struct xr_fact *fact;
 	double line;
 
-	if (xr_effective_find(&e, &o->h.walk) != 0 || xr_effective_line(&e, &line) != 0)
+	if (xr_effective_line(&e, &line) != 0)
 		return -1;
 	xr_fact_none(d, level_id(o, level, "ways"), XR_UNRELIABLE, "%s", why);
 	if (line > 0)
@@ -386,23 +388,54 @@ static int put_effective(struct outer *o, size_t level, const char *why)
 	return 0;
 }
 
-static int find_level(struct outer *o, size_t level)
+/* ---- one level after the other ----------------------------------------------------------------------------------- */
+
+static const char too_large[] = "too large or too much shared to sort pages into classes";
+
+static int find_second(struct outer *o)
 {
-	struct xr_geometry g = {.trouble = "too large or too much shared to sort pages into classes"};
-	struct xr_laps laps = laps_for(o, level);
+	struct xr_geometry g = {.trouble = "the first cache, which hides who meets in this one, is not known"};
+	struct xr_laps laps = laps_for(o, 1);
+	struct xr_effective e;
 	bool again = xr_hierarchy_is_restless(&o->h) && o->peace.left_ns > 0.2 * patience_ns;
 
-	if (o->first.way == 0)
-		g.trouble = "the first cache, which hides who meets in this one, is not known";
 	/* Once more where somebody may have been in the way, and is not there all the time. */
 	for (int i = 0; i < (again ? 2 : 1) && g.n_said == 0; i++)
-		if (level == 1 && o->first.way > 0 && laps.miss > 0 && xr_geometry_find(&laps, &o->first, &g) != 0)
+		if (o->first.way > 0 && laps.miss > 0 && xr_geometry_find(&laps, &o->first, &g) != 0)
 			return -1;
 	if (g.n_said > 0) {
-		put_geometry(o, level, &g);
+		put_geometry(o, 1, &g);
 		return 0;
 	}
-	return put_effective(o, level, g.trouble ? g.trouble : "pages disagree about the number of ways");
+	e = effective_for(o, 1);
+	return xr_effective_find(&e, &o->h.walk) != 0 ||
+	                       put_effective(o, 1, &e,
+	                                     g.trouble ? g.trouble : "pages disagree about the number of ways")
+	               ? -1
+	               : 0;
+}
+
+/* Those between the second and the last one. */
+static int find_others(struct outer *o)
+{
+	for (size_t l = 2; l + 2 < o->h.n; l++) {
+		struct xr_effective e = effective_for(o, l);
+
+		if (xr_effective_find(&e, &o->h.walk) != 0 || put_effective(o, l, &e, too_large) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Now and then, from one part of the work to the next: what others leave of it moves. */
+static int watch_last(struct outer *o)
+{
+	if (o->h.n < 4)
+		return 0;
+	if (o->last.curves > 0)
+		return xr_effective_go_on(&o->last);
+	o->last = effective_for(o, o->h.n - 2);
+	return xr_effective_find(&o->last, &o->h.walk);
 }
 
 /* From this level on there is nothing to be told. */
@@ -444,19 +477,18 @@ static int run(struct xr_run *run)
 		put_nothing(&o);
 		return 0;
 	}
-	if (find_levels(&o) != 0)
-		return -1;
-	if (refine_latency(&o) != 0)
+	if (find_levels(&o) != 0 || refine_latency(&o) != 0)
 		return -1;
 	put_levels(&o);
-	for (size_t l = 1; l + 1 < o.h.n; l++)
-		if (find_level(&o, l) != 0)
-			return -1;
+	if (o.h.n > 2 && (watch_last(&o) != 0 || find_second(&o) != 0 || watch_last(&o) != 0 || find_others(&o) != 0))
+		return -1;
 	/* Whoever was there may have gone meanwhile. */
 	for (int i = 0; i < 2 && o.second.spread < INFINITY && (o.second.spread > close_together || !o.second.peace);
 	     i++)
 		if (refine_latency(&o) != 0)
 			return -1;
+	if (watch_last(&o) != 0 || (o.h.n > 3 && put_effective(&o, o.h.n - 2, &o.last, too_large) != 0))
+		return -1;
 	put_levels(&o);
 	put_absent(&o, o.h.n > 1 ? o.h.n - 1 : 1,
 	           xr_arena_printf(xr_run_arena(run), "there are %zu levels", o.h.n - 1));

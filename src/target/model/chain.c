@@ -3,7 +3,8 @@
  * Endless walks: what one step costs in the steady state is found by walking a few laps for warming up and a few for
  * counting; the samples then are so many of these. Walks over more places than can be simulated quickly are walked
  * smaller on a machine made smaller by the same factor: every ratio that decides about hits stays what it was.
- * Scripts: repetitions are simulated until they repeat, or enough of them are known to draw from.
+ * Scripts: repetitions are simulated until they repeat, or enough of them are known to draw from. One with a phase over more
+ * places than that is simulated on a smaller machine, too, its short phases as they are.
  */
 #include "target/model/model.h"
 #include "target/model/trip.h"
@@ -19,6 +20,8 @@ enum {
 	SCRIPT_STEPS = 12000, /* of all repetitions of a script together, about */
 	SCRIPT_REPS = 64,
 	SCRIPT_PHASE_MAX = 400000,
+	SCRIPT_PLAIN_MAX = 16384, /* places of a phase in few spans */
+	FEW_SPANS = 16,
 	IRQ_LINES = 64,
 	IRQ_LOOK = 512, /* visits: what an interrupt costs shorter laps is simulated, longer ones reckoned */
 };
@@ -77,7 +80,7 @@ static void simulate_endless(struct xr_model *model, struct xr_job *job, struct 
 	const struct xr_phase *phase = &spec->phase[0];
 	struct chain *c = job->own;
 	struct xr_trip trip;
-	uint64_t n = xr_trip_count(phase), by = 1, most = phase->n_spans > 16 ? LISTED_MAX : PLAIN_MAX;
+	uint64_t n = xr_trip_count(phase), by = 1, most = phase->n_spans > FEW_SPANS ? LISTED_MAX : PLAIN_MAX;
 	while (n / by > most)
 		by *= 2;
 	if (by == 1) {
@@ -104,9 +107,28 @@ static size_t bounded(uint64_t n)
 	return n < SCRIPT_PHASE_MAX ? (size_t)n : SCRIPT_PHASE_MAX;
 }
 
+static bool is_plain(const struct xr_phase *phase)
+{
+	return phase->n_spans <= FEW_SPANS && xr_trip_count(phase) > SCRIPT_PLAIN_MAX;
+}
+
+/* By how much smaller the machine must be on which this script is simulated; *stride: of its long phase. */
+static uint64_t smaller_by(const struct xr_chain_spec *spec, uint64_t *stride)
+{
+	uint64_t by = 1;
+	*stride = 0;
+	for (unsigned i = 0; i < spec->n_phases; i++)
+		if (is_plain(&spec->phase[i])) {
+			while (xr_trip_count(&spec->phase[i]) / by > SCRIPT_PLAIN_MAX)
+				by *= 2;
+			*stride = xr_trip_stride(&spec->phase[i]);
+		}
+	return by;
+}
+
 /* One repetition; *untimed gets the cycles of what is not timed, *counted the events of what is. */
-static double repeat(struct xr_model *model, const struct xr_chain_spec *spec, struct xr_trip *trip, double *untimed,
-                     struct xr_tally *counted)
+static double repeat(const struct xr_machine *machine, struct xr_mem *mem, const struct xr_chain_spec *spec,
+                     struct xr_trip *trip, double *untimed, struct xr_tally *counted)
 {
 	double timed = 0;
 	*untimed = 0;
@@ -116,9 +138,9 @@ static double repeat(struct xr_model *model, const struct xr_chain_spec *spec, s
 		struct xr_tally tally = {0};
 		trip[i].at = 0;
 		for (unsigned pass = 0; pass < phase->passes; pass++)
-			xr_trip_run(&trip[i], model->mem, &model->machine, 0, bounded(trip[i].n), &tally);
-		double each = xr_trip_cycles(&trip[i], &model->machine, model->mem, &tally);
-		double all = each * (double)trip[i].n * phase->passes;
+			xr_trip_run(&trip[i], mem, machine, 0, bounded(trip[i].n), &tally);
+		double each = xr_trip_cycles(&trip[i], machine, mem, &tally);
+		double all = each * (double)xr_trip_count(phase) * phase->passes;
 		if (trip[i].use == XR_USE_READ && !trip[i].dependent)
 			all += tally.last; /* all in flight at once; the last one still has to come home */
 		if (phase->timed) {
@@ -137,9 +159,15 @@ static void simulate_script(struct xr_model *model, struct xr_job *job, struct x
 	const struct xr_chain_spec *spec = &job->spec->chain;
 	struct chain *c = job->own;
 	struct xr_trip trip[XR_PHASES_MAX];
+	uint64_t stride, by = smaller_by(spec, &stride);
+	struct xr_machine machine = by > 1 ? xr_machine_scaled(&model->machine, by, stride) : model->machine;
+	struct xr_mem *mem = by > 1 ? xr_mem_new(&machine, xr_rng_next(&model->rng)) : model->mem;
+	struct xr_mem_buffer *buffer = by > 1 ? xr_mem_buffer(mem, &spec->buffer, false) : c->buffer;
 	double steps = 0;
+	if (by > 1 && c->huge)
+		xr_mem_promote(mem, buffer);
 	for (unsigned i = 0; i < spec->n_phases; i++) {
-		xr_trip_init(&trip[i], c->buffer, &spec->phase[i], 1, 1);
+		xr_trip_init(&trip[i], buffer, &spec->phase[i], 1, is_plain(&spec->phase[i]) ? by : 1);
 		steps += (double)bounded(trip[i].n) * spec->phase[i].passes;
 		c->timed_phases += spec->phase[i].timed;
 		c->accesses += spec->phase[i].timed ? (double)trip[i].n * spec->phase[i].passes : 0;
@@ -150,11 +178,11 @@ static void simulate_script(struct xr_model *model, struct xr_job *job, struct x
 	free(c->rep_cycles);
 	c->rep_cycles = xr_calloc(most, sizeof *c->rep_cycles);
 	c->n_reps = 0;
-	double before = repeat(model, spec, trip, &c->untimed_cycles, &counted); /* warming up */
+	double before = repeat(&machine, mem, spec, trip, &c->untimed_cycles, &counted); /* warming up */
 	if (model->samples == 1 && model->machine.mhz * 1e-3 * model->sample_ns < c->untimed_cycles)
 		most = 1; /* nobody asks for a second repetition */
 	while (c->n_reps < most) {
-		double cycles = repeat(model, spec, trip, &c->untimed_cycles, &counted);
+		double cycles = repeat(&machine, mem, spec, trip, &c->untimed_cycles, &counted);
 		c->rep_cycles[c->n_reps++] = cycles;
 		size_t same = 1;
 		while (same < c->n_reps && cycles == c->rep_cycles[c->n_reps - 1 - same])
@@ -170,8 +198,10 @@ static void simulate_script(struct xr_model *model, struct xr_job *job, struct x
 		xr_trip_release(&trip[i]);
 	if (out && c->accesses > 0)
 		xr_trip_events(&counted, c->rep_cycles[0] / c->accesses, &model->machine, &out->events);
-	double first = xr_mem_latency(model->mem, XR_USE_READ, 0), second = xr_mem_latency(model->mem, XR_USE_READ, 1);
+	double first = xr_mem_latency(mem, XR_USE_READ, 0), second = xr_mem_latency(mem, XR_USE_READ, 1);
 	job->one.refill_cycles = IRQ_LINES / 4.0 * fmax(0, second - first);
+	if (by > 1)
+		xr_mem_free(mem);
 }
 
 /* Mean cycles of `reps` repetitions drawn from those known. */
