@@ -128,7 +128,7 @@ static bool view_init(struct view *v, const struct xr_staircase *stairs, size_t 
 	for (size_t i = 0; i < n; i++) {
 		v->noise = fmin(noise_most * hit, fmax(v->noise, stairs[i].noise));
 		v->restless = v->restless || stairs[i].range > restless * hit || stairs[i].disturbed;
-		v->climbs += !stairs[i].far && !stairs[i].near;
+		v->climbs += !stairs[i].far && !stairs[i].block;
 	}
 	for (size_t i = 0; i < n; i++)
 		v->n += flat_steps(v, i, v->step + v->n);

@@ -7,8 +7,9 @@
 #include <string.h>
 
 enum {
-	FINE = 1024,
+	FINE = 1024, /* bytes of a block, at least */
 	FINE_MAX = 128,
+	FINE_PAGES = 8,     /* are reached by blocks: so few may overflow a level */
 	CLIMB_FIRST = 2048, /* pages; more only as long as the end of the staircase is not flat */
 	STEPS_MOST = XR_STAIRS_MAX - 8,
 	SINGLES = 3, /* looks at a line, and */
@@ -211,9 +212,9 @@ int xr_staircase_check(const struct xr_evict *evict, uint32_t x, const uint32_t 
 	if (at == stairs->n)
 		return 0;
 	e.exact = true;
-	e.passes = stairs->near ? 0 : 1;
-	e.block = stairs->near ? FINE : 0;
-	others.n = (size_t)lround(stairs->pages[at] * (stairs->near ? unit / FINE : 1));
+	e.passes = stairs->block ? 0 : 1;
+	e.block = stairs->block;
+	others.n = (size_t)lround(stairs->pages[at] * (stairs->block ? unit / (double)stairs->block : 1));
 	if (fine_clock && calm && check_together(&e, x, others, near, level, far, &torn) != 0)
 		return -1;
 	if (torn) {
@@ -387,17 +388,18 @@ int xr_staircase_near(const struct xr_evict *evict, double hit, struct xr_stairc
 	size_t k;
 
 	e.exact = true;
-	e.block = FINE;
-	while (n < FINE_MAX && e.item + (n + 1) * (uint64_t)FINE <= e.buffer.bytes) {
+	for (e.block = FINE; FINE_MAX * e.block < FINE_PAGES * page;)
+		e.block *= 2;
+	while (n < FINE_MAX && e.item + (n + 1) * e.block <= e.buffer.bytes) {
 		order[n] = n;
 		n++;
 	}
 	k = grid(order, n, fine, hit, set, stairs);
 	if (read_steps(&e, 0, set, k, cycles, stairs) != 0)
 		return -1;
-	stairs->near = true;
+	stairs->block = e.block;
 	for (size_t i = 0; i < k; i++) {
-		stairs->pages[i] *= FINE / (double)page;
+		stairs->pages[i] *= (double)e.block / (double)page;
 		stairs->cycles[i] = cycles[i];
 	}
 	return 0;

@@ -20,7 +20,7 @@ struct xr_staircase {
 	double hit;       /* latency of the first level */
 	size_t least;     /* steps that make a flat stretch */
 	bool far;         /* made by xr_staircase_far() */
-	bool near;        /* made by xr_staircase_near() */
+	uint64_t block;   /* bytes of the others, if made by xr_staircase_near() */
 	bool disturbed;   /* somebody else used the core most of the time */
 };
 
@@ -35,7 +35,7 @@ int xr_staircase_check(const struct xr_evict *evict, uint32_t x, const uint32_t 
 int xr_staircase_climb(const struct xr_evict *evict, uint32_t x, const uint32_t *order, size_t n, double hit,
                        double top, struct xr_staircase *stairs);
 
-/* One of the first page, the others being blocks of 1 KiB, all lines of them: sees levels that one page overflows. */
+/* One of the first page, the others being blocks of it, all lines of them: sees levels that few pages overflow. */
 int xr_staircase_near(const struct xr_evict *evict, double hit, struct xr_staircase *stairs);
 
 /* Not one page, but all of them: random walks over all lines of `from` to `to` bytes, the cost of translation taken off.

@@ -258,11 +258,12 @@ static double sure_of_votes(size_t agree, size_t of)
 }
 
 /* way: what distances in a page say; a page or more: it is as many pages as there are classes of them. Items are larger
- * than pages where ways of the first level are: as long as physical addresses decide, that makes no difference. */
+ * than pages where ways of the first level are: as long as physical addresses decide, that makes no difference, unless all
+ * pages lie in a row: then how many pages push one out tells a way as large as an item from one as large as a page. */
 static struct xr_fact *put_capacity(struct outer *o, size_t level, const struct xr_geometry *g, double way, double sure)
 {
 	struct xr_laps laps = laps_for(o, level);
-	double classes = 1, clear = 1;
+	double classes = 1, clear = 1, pushed = o->h.level[level].items * (double)laps.page;
 	bool even = false;
 	struct xr_fact *fact;
 
@@ -274,6 +275,9 @@ static struct xr_fact *put_capacity(struct outer *o, size_t level, const struct 
 		    !seen) /* it is no larger than a page, and distances, which could tell more, do not */
 			clear = fmin(clear, 0.5);
 		way = classes * (double)(even ? laps.item : laps.page);
+		for (; classes == 1 && 2 * way <= (double)laps.item && pushed > M_SQRT2 * (double)g->ways * way;
+		     way *= 2)
+			clear = fmin(clear, most_sure);
 	}
 	fact = xr_fact_count(xr_run_description(o->run), level_id(o, level, "capacity"),
 	                     (long long)((double)g->ways * way), "bytes", fmin(sure, clear),

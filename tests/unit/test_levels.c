@@ -91,7 +91,8 @@ static void flat_memory_is_one_level(void **state)
 struct taken {
 	double noise, range;
 	size_t least;
-	bool far, near, disturbed;
+	bool far, disturbed;
+	uint64_t block;
 	double at[2 * XR_STAIRS_MAX]; /* pages, cycles, … */
 };
 
@@ -99,7 +100,7 @@ static const struct taken slope[] = {
 	{.noise = 0.0136,
          .range = 0.0605,
          .least = 4,
-         .near = true,
+         .block = 1024,
          .at = {0.25,  4.98,  0.5,   4.901, 0.75,  4.98,  1,     4.931, 1.25,  4.935, 1.5,   5.024, 1.75,  5.206, 2,
                 5.163, 2.5,   6.016, 3,     5.089, 3.5,   5.201, 4.25,  5.162, 5.25,  5.024, 6.25,  5.109, 7.5,   5.1,
                 9.25,  8.567, 11,    15.08, 13.25, 15.48, 16,    15.26, 19.25, 14.97, 23,    17.49, 27.5,  15.59}},
@@ -125,7 +126,7 @@ static const struct taken wavers[] = {
 	{.noise = 0.00031,
          .range = 0.907,
          .least = 4,
-         .near = true,
+         .block = 1024,
          .at = {0.25, 4.991, 0.5,   4.968, 0.75,  4.952, 1,     4.987, 1.25,  5.006, 1.5,  5.185, 1.75, 5.107, 2,
                 5.24, 2.5,   5.218, 3,     5.246, 3.5,   5.284, 4.25,  5.234, 5.25,  5.27, 6.25,  5.18, 7.5,   5.555,
                 9.25, 7.502, 11,    14.44, 13.25, 14.85, 16,    14.66, 19.25, 14.4,  23,   14.79, 27.5, 15.26}},
@@ -152,7 +153,7 @@ static const struct taken crowded[] = {
 	{.noise = 0.128,
          .range = 0.179,
          .least = 4,
-         .near = true,
+         .block = 1024,
          .at = {0.25,  4.99,  0.5,   5.078, 0.75,  5.162, 1,     5.136, 1.25,  5.123, 1.5,   5.145, 1.75,  5.297, 2,
                 5.167, 2.5,   5.087, 3,     5.222, 3.5,   5.402, 4.25,  5.018, 5.25,  5.243, 6.25,  4.855, 7.5,   4.978,
                 9.25,  8.983, 11,    16.95, 13.25, 16.03, 16,    16.68, 19.25, 16.41, 23,    17.05, 27.5,  15.91}},
@@ -187,7 +188,7 @@ static size_t levels_of(const struct taken *taken, size_t n, struct xr_level *le
 		                             .range = taken[k].range,
 		                             .least = taken[k].least,
 		                             .far = taken[k].far,
-		                             .near = taken[k].near,
+		                             .block = taken[k].block,
 		                             .disturbed = taken[k].disturbed};
 		for (; i < XR_STAIRS_MAX && taken[k].at[2 * i] > 0; i++) {
 			s[k].pages[i] = taken[k].at[2 * i];
