@@ -179,6 +179,18 @@ static int check_lines(struct xr_evict *e, uint32_t x, struct xr_items others, c
 	return 0;
 }
 
+/* How far looks are from their median, but for the farthest one, which may be somebody else's doing. */
+static double scatter_of(const double *value, size_t n)
+{
+	double middle = xr_median(value, n), sum = 0, farthest = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		sum += (value[i] - middle) * (value[i] - middle);
+		farthest = fmax(farthest, fabs(value[i] - middle));
+	}
+	return sqrt(fmax(0, sum - farthest * farthest) / (double)(n - 1));
+}
+
 /* Where lines leave a level one after the other by chance, the mean of many looks is between levels for every line of x; but
  * each look finds another number of them gone, and so it varies as that number does. */
 static int check_together(struct xr_evict *e, uint32_t x, struct xr_items others, double near, double level, double far,
@@ -194,7 +206,7 @@ static int check_together(struct xr_evict *e, uint32_t x, struct xr_items others
 		set[LOOKS + i] = others;
 	if (xr_evict_values(e, x, set, 2 * LOOKS, value) != 0)
 		return -1;
-	*torn = chance > 3 * xr_mad(value, LOOKS) && xr_mad(value + LOOKS, LOOKS) > by_chance * chance;
+	*torn = chance > 3 * xr_mad(value, LOOKS) && scatter_of(value + LOOKS, LOOKS) > by_chance * chance;
 	return 0;
 }
 
