@@ -9,7 +9,10 @@ enum {
 	FOLD_MIN = 4, /* bits */
 	FOLDS = 7,
 	FOLDED_PAGES = 40, /* of one set: more than ways */
+	SOFT_TIMES = 2,    /* as many pages as there are ways push out the others, where what goes is not the oldest */
+	ANY_TIMES = 4,     /* where any page goes, one in fifty is still there after that */
 };
+static const double overflown = 1.1; /* times what a miss costs: then the others do not fit into the second level */
 
 /* Pages of one set of the first level. `others`: with some between, for too few to push each other out of it. */
 static struct xr_page_family pages_behind_first(const struct xr_behind *b, size_t stride, bool others)
@@ -18,8 +21,35 @@ static struct xr_page_family pages_behind_first(const struct xr_behind *b, size_
 
 	return (struct xr_page_family){.in = b->sets,
 	                               .stride = stride,
-	                               .between = others && stride > first->stride ? first->ways + 2 : 0,
+	                               .between = others && stride > first->stride ? b->between : 0,
 	                               .step = first->stride};
+}
+
+int xr_behind_first(struct xr_behind *b, struct xr_pagesets *sets, const struct xr_tlb_sets *first, double penalty,
+                    double hit)
+{
+	const size_t least = first->ways + 2, one = 1;
+
+	*b = (struct xr_behind){sets, first, penalty, hit, least};
+	if (!first->soft)
+		return 0;
+	for (b->between = (first->goes == XR_GOES_ANY ? ANY_TIMES : SOFT_TIMES) * first->ways + 2; b->between > least;
+	     b->between = b->between * 3 / 4) {
+		struct xr_page_family f = pages_behind_first(b, 2 * first->stride, true);
+		double cycles, each;
+
+		if (2 * b->between * first->stride > sets->pages)
+			continue;
+		if (xr_pages_excess(&f, &one, 1, &cycles) != 0)
+			return -1;
+		each = cycles / (double)(b->between + 1);
+		if (each < overflown * penalty) {
+			b->penalty = each < penalty ? each : penalty;
+			return 0;
+		}
+	}
+	b->between = least;
+	return 0;
 }
 
 struct xr_page_family xr_pages_of_fold(const struct xr_behind *b, unsigned bits)
@@ -66,8 +96,8 @@ static int find_rise(const struct xr_behind *b, size_t least, bool others, struc
 			return -1;
 		more[i] = cycles[i] / all - b->penalty - 0.02 * (b->hit + b->penalty); /* per page, above noise */
 		if (i > 0 && more[i - 1] > 0 && more[i] > 0) {
-			*rise = (struct xr_rise){n[i - 1], f[i - 1].stride,
-			                         (cycles[i] - all * b->penalty) / (double)n[i]};
+			/* At the stride of the second: there is room for more, should the first be an accident. */
+			*rise = (struct xr_rise){n[i - 1], f[i].stride, (cycles[i] - all * b->penalty) / (double)n[i]};
 			break;
 		}
 	}
@@ -76,13 +106,13 @@ static int find_rise(const struct xr_behind *b, size_t least, bool others, struc
 
 int xr_pages_behind(const struct xr_behind *b, struct xr_page_family *f, struct xr_rise *rise)
 {
-	size_t least = b->first->ways + 2;
-	bool others = false;
+	const size_t least = b->first->ways + 2;
+	bool others = b->first->soft; /* too many for it do not push each other out, or not all */
 
 	*f = (struct xr_page_family){0};
-	if (find_rise(b, least, false, rise) != 0)
+	if (!others && find_rise(b, least, false, rise) != 0)
 		return -1;
-	if (rise->at <= least) {
+	if (others || rise->at <= least) {
 		others = true;
 		if (find_rise(b, 2, true, rise) != 0 ||
 		    (rise->at == 0 && find_rise(b, XR_BEHIND_MANY, true, rise) != 0))

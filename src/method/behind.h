@@ -10,9 +10,15 @@ enum { XR_BEHIND_MANY = 64 }; /* pages: more are tried only where so many show n
 struct xr_behind {
 	struct xr_pagesets *sets;
 	const struct xr_tlb_sets *first;
-	double penalty; /* of missing the first level, cycles */
+	double penalty; /* of a visit that the second level knows, cycles */
 	double hit;     /* of the first cache, cycles */
+	size_t between; /* pages that push the others out of the first level */
 };
+
+/* How many it takes to push others out of the first level, and what a visit then costs: where the first is soft, it takes
+ * many, and still some visits find their page there. penalty: of missing the first level. */
+int xr_behind_first(struct xr_behind *behind, struct xr_pagesets *sets, const struct xr_tlb_sets *first, double penalty,
+                    double hit);
 
 /* Where pages begin to cost more than a miss of the first level. */
 struct xr_rise {

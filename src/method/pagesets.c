@@ -329,8 +329,9 @@ static double *samples_of(const struct xr_reading *reading, size_t n, struct xr_
 /* What one visit takes in these orders, in peace. While somebody uses the core's other thread samples take longer, by
  * more or less, so the quickest few count; and those of the packed lines as well, so that what makes samples quicker
  * than they are cancels; where even these were slow it does not. Lines that do not hit the first cache are no such
- * measure. *doubt: how much the others differ. */
-static double peaceful_cycles(const struct xr_pagesets *in, const struct xr_reading *reading, size_t n, double *doubt)
+ * measure, and where chance decides, the quickest are the luckiest. *doubt: how much the others differ. */
+static double peaceful_cycles(const struct xr_pagesets *in, const struct xr_reading *reading, size_t n, bool chance,
+                              double *doubt)
 {
 	struct xr_arena *arena = xr_run_arena(in->run);
 	size_t k, packed;
@@ -341,13 +342,17 @@ static double peaceful_cycles(const struct xr_pagesets *in, const struct xr_read
 		return NAN;
 	low = xr_quantile(set, k, quickest);
 	base = xr_quantile(twin, packed, quickest);
-	*doubt = fmax(xr_median(set, k) - low, fabs(base - hit));
-	if (hit <= 0 || fabs(base - hit) > 0.1 * hit)
+	*doubt = xr_median(set, k) - low;
+	if (chance || hit <= 0 || fabs(base - hit) > 0.1 * hit) {
+		*doubt = fmax(*doubt, xr_median(twin, packed) - base);
 		return xr_median(set, k) - xr_median(twin, packed);
+	}
+	*doubt = fmax(*doubt, fabs(base - hit));
 	return low * hit / fmin(base, (1 + hardly_slow) * hit) - hit;
 }
 
-int xr_pages_penalty(const struct xr_page_family *f, size_t n, double of_others, double *cycles, double *error)
+int xr_pages_penalty(const struct xr_page_family *f, size_t n, double of_others, bool chance, double *cycles,
+                     double *error)
 {
 	struct xr_reading r[2 * MORE_ORDERS] = {{.status = XR_READ_OK}};
 	double all = (double)(n + f->between), each, first, second, doubt = 0, other = 0;
@@ -355,9 +360,9 @@ int xr_pages_penalty(const struct xr_page_family *f, size_t n, double of_others,
 
 	if (read_orders(f, &n, 1, MORE_ORDERS, NULL, r) != 0)
 		return -1;
-	each = peaceful_cycles(f->in, r, MORE_ORDERS, &doubt);
-	first = peaceful_cycles(f->in, r, half, &other);
-	second = peaceful_cycles(f->in, r + 2 * half, MORE_ORDERS - half, &other);
+	each = peaceful_cycles(f->in, r, MORE_ORDERS, chance, &doubt);
+	first = peaceful_cycles(f->in, r, half, chance, &other);
+	second = peaceful_cycles(f->in, r + 2 * half, MORE_ORDERS - half, chance, &other);
 	*cycles = (each * all - (double)f->between * of_others) / (double)n;
 	*error = fmax(fabs(first - second) / 2, doubt / 3) * all / (double)n;
 	return 0;

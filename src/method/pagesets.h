@@ -26,11 +26,16 @@ struct xr_page_family {
 	size_t set;    /* that one */
 };
 
+/* What goes for another: what was used longest ago; any that was not used lately; what came first; any; or what a tree of
+ * bits points to, each of which points away from the half that was used last. */
+enum xr_goes { XR_GOES_OLDEST, XR_GOES_UNUSED, XR_GOES_FIRST, XR_GOES_ANY, XR_GOES_TREE, XR_N_GOES };
+
 /* A TLB: so many ways, and pages this many apart go to the same set. */
 struct xr_tlb_sets {
 	size_t ways, stride;
-	double sure; /* a probability, by the votes */
-	bool soft;   /* it does not throw out what was used longest ago, see soft.h */
+	double sure;       /* a probability, by the votes */
+	bool soft;         /* something else goes than the oldest, see soft.h */
+	enum xr_goes goes; /* and then probably this */
 };
 
 /* How many pages of this family it takes to overflow: the smallest n that is not compact, up to limit; more than that
@@ -60,7 +65,9 @@ int xr_pages_excess(const struct xr_page_family *family, const size_t *n, size_t
 int xr_pages_excess_by_order(const struct xr_page_family *family, const size_t *n, size_t k, size_t orders,
                              double *cycles);
 
-/* Cycles that each of n pages takes more, when each of those between takes of_others; *error: of it, one sigma. */
-int xr_pages_penalty(const struct xr_page_family *family, size_t n, double of_others, double *cycles, double *error);
+/* Cycles that each of n pages takes more, when each of those between takes of_others; chance: it is a matter of chance how many
+ * miss. *error: of it, one sigma. */
+int xr_pages_penalty(const struct xr_page_family *family, size_t n, double of_others, bool chance, double *cycles,
+                     double *error);
 
 #endif

@@ -1,6 +1,7 @@
 /* Sets that overflow softly, see soft.h. */
 #include "method/soft.h"
 
+#include "stat/stat.h"
 #include "util/arena.h"
 #include "util/rng.h"
 
@@ -13,13 +14,20 @@ enum {
 	LAPS = 24,
 	POINTS = 14,
 	WAYS_MOST = 192, /* trials of more take too long */
+	ORDERS = 3,
+	MORE = 3, /* times as many orders, of a few pages more than were seen to fit */
+	BEYOND = 4,
+	TIMES = 2,
+	SOFT_TIMES = 4, /* as many pages as fit: all of them miss, or nearly all */
 };
 static const double beside_others = 0.85;          /* certainty of how many of a set's entries are ours */
 static const double few = 0.08, nearly_all = 0.92; /* of what misses cost: sets that are not soft are beyond both */
+static const double most_of = 0.75;                /* in every order: what came first goes round in many ways */
 static const double from = 0.65, to = 1.35, high = 1.75; /* of the ways found: what is looked at */
 static const double low = 0.5; /* share: up to here all kinds of soft sets are alike; above, chance decides */
-static const double some = 1.2, clearly_none = 0.8, clearly_some = 1.6; /* misses in a lap: with one too many, two */
-static const double overflown = 0.25; /* share that misses: with half as many again as fit, about half do */
+static const double some = 0.6, clearly_none = 0.4,
+		    clearly_some = 0.9; /* misses in a lap: with one too many, one or more */
+static const double overflown = 0.25;   /* share that misses: with half as many again as fit, about half do */
 static const double well = 0.035, believed = 0.06; /* misfit of a curve */
 
 /* ---- one set ---- */
@@ -30,8 +38,25 @@ struct set {
 	size_t *place;           /* by way */
 	size_t *way;             /* by place, + 1; 0: not there */
 	bool *used_lately;       /* by way */
+	bool *right;             /* by node of the tree, from 1 on: where it points */
 	struct xr_rng rng;
 };
+
+/* Down the tree, over all of a power of two ways, to a way that is there; way: to that one, and pointing away from it. */
+static size_t descend(struct set *s, const size_t *way)
+{
+	size_t node = 1, at = 0, half = 1;
+	while (2 * half < s->ways)
+		half *= 2;
+	for (; half && s->ways > 1; half /= 2) {
+		bool right = way ? *way >= at + half : s->right[node] && at + half < s->ways;
+		if (way)
+			s->right[node] = !right;
+		at += right ? half : 0;
+		node = 2 * node + right;
+	}
+	return at;
+}
 
 static size_t victim(struct set *s)
 {
@@ -40,6 +65,8 @@ static size_t victim(struct set *s)
 		return s->next++ % s->ways;
 	if (s->goes == XR_GOES_ANY)
 		return (size_t)xr_rng_below(&s->rng, s->ways);
+	if (s->goes == XR_GOES_TREE)
+		return descend(s, NULL);
 	while (unused + 1 < s->ways && s->used_lately[unused])
 		unused++;
 	return unused;
@@ -48,6 +75,10 @@ static size_t victim(struct set *s)
 /* When all have been used lately, none but this one has. */
 static void use(struct set *s, size_t way)
 {
+	if (s->goes == XR_GOES_TREE)
+		descend(s, &way);
+	if (s->goes != XR_GOES_UNUSED)
+		return;
 	s->used_lately[way] = true;
 	for (size_t w = 0; w < s->ways; w++)
 		if (!s->used_lately[w])
@@ -67,8 +98,7 @@ static bool visit(struct set *s, size_t place)
 		s->place[way] = place;
 		s->way[place] = way + 1;
 	}
-	if (s->goes == XR_GOES_UNUSED)
-		use(s, s->way[place] - 1);
+	use(s, s->way[place] - 1);
 	return missed;
 }
 
@@ -84,6 +114,7 @@ double xr_soft_share(enum xr_goes goes, size_t ways, size_t n)
 	s.place = xr_arena_array(&arena, size_t, ways);
 	s.way = xr_arena_array(&arena, size_t, n);
 	s.used_lately = xr_arena_array(&arena, bool, ways);
+	s.right = xr_arena_array(&arena, bool, 2 * ways);
 	for (size_t w = 0; w < ways; w++)
 		s.place[w] = SIZE_MAX;
 	for (size_t i = 0; i < PRELUDE * n; i++)
@@ -135,44 +166,90 @@ struct xr_soft_fit xr_soft_fit(const size_t *n, const double *cost, size_t point
 
 /* ---- TLBs ---- */
 
-/* What a visit of n[i] pages costs more than it would if they were there. */
-static int cost_of(const struct xr_page_family *f, double of_others, const size_t *n, size_t k, double *cost)
+/* What a visit costs more than it would if all pages were there, over the number of pages. */
+struct curve {
+	size_t n[POINTS], k;
+	double cost[POINTS];  /* medians over orders */
+	double least[POINTS]; /* in the best order */
+};
+
+/* orders: at most MORE * ORDERS. */
+static int read_curve(const struct xr_page_family *f, double of_others, size_t orders, struct curve *c)
 {
-	struct xr_page_family same[POINTS] = {*f};
-	for (size_t i = 1; i < k; i++)
+	struct xr_page_family same[POINTS];
+	double cycles[POINTS * ORDERS * MORE] = {0};
+
+	for (size_t i = 0; i < c->k; i++)
 		same[i] = *f;
-	if (xr_pages_excess(same, n, k, cost) != 0)
+	if (xr_pages_excess_by_order(same, c->n, c->k, orders, cycles) != 0)
 		return -1;
-	for (size_t i = 0; i < k; i++) /* pages of the set miss the nearer level, too, where there are others between */
-		cost[i] = (cost[i] - of_others * (double)(n[i] + f->between)) / (double)n[i];
+	for (size_t i = 0; i < c->k; i++) { /* pages miss the nearer level, too, where there are others between */
+		double n = (double)c->n[i], all = of_others * (n + (double)f->between);
+
+		c->cost[i] = (xr_median(cycles + i * orders, orders) - all) / n;
+		c->least[i] = (xr_min(cycles + i * orders, orders) - all) / n;
+	}
 	return 0;
 }
 
-/* Up to the ways nothing misses; one page more, and at least one visit of every lap does: the ways are what is before the
- * first number of pages that does. Among n (k of them, growing), then between the two that it is between. */
-static int find_onset(const struct xr_page_family *f, double of_others, double miss, size_t *n, double *cost, size_t k,
+/* The misses of a lap, where a miss costs this, in the best order. */
+static double misses(const struct curve *c, size_t i, double miss)
+{
+	return c->least[i] * (double)c->n[i] / miss;
+}
+
+/* In more orders, do a few pages more fit? */
+static int look_beyond(const struct xr_page_family *f, double of_others, double miss, size_t *ways, double *sure)
+{
+	struct curve c = {.k = BEYOND};
+
+	for (size_t i = 0; i < c.k; i++)
+		c.n[i] = *ways + 1 + i;
+	if (read_curve(f, of_others, ORDERS * MORE, &c) != 0)
+		return -1;
+	for (size_t i = 0; i < c.k; i++)
+		if (misses(&c, i, miss) < some) {
+			*ways = c.n[i];
+			*sure = 0.75;
+		}
+	return 0;
+}
+
+/* Up to the ways nothing misses, at least in some orders: where somebody else's page stays and nothing points to it, in others
+ * something does. One page more, and at least one visit of every lap does, in every order. So the ways are the largest number
+ * that was seen to fit. Among the points, then between the two that it is between. 0: it is not between points. */
+static int find_onset(const struct xr_page_family *f, double of_others, double miss, const struct curve *points,
                       size_t *ways, double *sure)
 {
+	struct curve c = *points;
+	double before = INFINITY;
+
+	*ways = 0;
+	*sure = 0;
 	for (;;) {
-		size_t first = 0, lo, hi;
-		while (first < k && cost[first] * (double)n[first] < some * miss)
-			first++;
-		*ways = 0;
-		if (first == 0 || first == k)
+		size_t fits = c.k, lo, hi;
+		while (fits > 0 && misses(&c, fits - 1, miss) >= some)
+			fits--;
+		if (*ways == 0 && (fits == 0 || fits == c.k))
 			return 0;
-		lo = n[first - 1];
-		hi = n[first];
+		if (fits == c.k) { /* what did not fit before */
+			*ways = c.n[c.k - 1];
+			*sure = 0.75;
+			return look_beyond(f, of_others, miss, ways, sure);
+		}
+		lo = fits > 0 ? c.n[fits - 1] : *ways;
+		hi = c.n[fits];
+		before = fits > 0 ? misses(&c, fits - 1, miss) : before;
+		*ways = lo;
 		if (hi == lo + 1) {
-			double before = cost[first - 1] * (double)lo / miss, after = cost[first] * (double)hi / miss;
-			*ways = lo;
-			*sure = before < clearly_none && after > clearly_some ? 0.97 : 0.75;
-			return 0;
+			*sure = before < clearly_none && misses(&c, fits, miss) > clearly_some ? 0.97 : 0.75;
+			return look_beyond(f, of_others, miss, ways, sure);
 		}
 		size_t step = (hi - lo + POINTS - 2) / (POINTS - 1);
-		for (k = 0; k + 1 < POINTS && lo + k * step < hi; k++)
-			n[k] = lo + k * step;
-		n[k++] = hi;
-		if (cost_of(f, of_others, n, k, cost) != 0)
+		for (c.k = 0; c.k + 1 < POINTS && lo + (c.k + 1) * step < hi; c.k++)
+			c.n[c.k] = lo + (c.k + 1) * step;
+		c.n[c.k++] = hi;
+		if (read_curve(f, of_others, ORDERS, &c) != 0)
 			return -1;
 	}
 }
@@ -182,60 +259,121 @@ static int find_onset(const struct xr_page_family *f, double of_others, double m
 static int correct_stride(const struct xr_page_family *f, double of_others, double miss, struct xr_tlb_sets *sets)
 {
 	struct xr_page_family closer = *f;
-	const size_t n = sets->ways * 3 / 2;
-	double cost;
+	struct curve c = {.n = {sets->ways * 3 / 2}, .k = 1};
 
-	for (; n > sets->ways && sets->stride % 2 == 0; sets->stride /= 2) {
+	for (; c.n[0] > sets->ways && sets->stride % 2 == 0; sets->stride /= 2) {
 		closer.stride = sets->stride / 2;
 		if (closer.between > 0 && closer.stride <= closer.step)
 			break;
-		if (cost_of(&closer, of_others, &n, 1, &cost) != 0)
+		if (read_curve(&closer, of_others, ORDERS, &c) != 0)
 			return -1;
-		if (cost < overflown * miss)
+		if (c.cost[0] < overflown * miss)
 			break;
 	}
 	return 0;
 }
 
-int xr_pages_soften(const struct xr_page_family *f, double of_others, struct xr_tlb_sets *sets, double *penalty,
-                    double *error)
+/* Around so many ways, and far beyond. */
+static void around(size_t ways, struct curve *c)
 {
-	size_t w = sets->ways, n[POINTS] = {w, w + 1, 2 * w}, k = 0, ways;
-	double cost[POINTS] = {0}, miss, sure;
-	if (w < 2 || w > WAYS_MOST || 2 * w * f->stride > f->in->pages)
-		return 0;
-	if (cost_of(f, of_others, n, 3, cost) != 0)
-		return -1;
-	if (cost[0] < few * cost[2] && cost[1] > nearly_all * cost[2])
-		return 0;
+	c->k = 0;
 	for (size_t i = 0; i < POINTS; i++) {
 		double x = i + 2 < POINTS ? from + (to - from) * (double)i / (POINTS - 3) : i + 1 < POINTS ? high : 2;
-		size_t at = (size_t)lround((double)w * x);
-		if (at > 1 && (k == 0 || at > n[k - 1]))
-			n[k++] = at;
+		size_t at = (size_t)lround((double)ways * x);
+		if (at > 1 && (c->k == 0 || at > c->n[c->k - 1]))
+			c->n[c->k++] = at;
 	}
-	if (cost_of(f, of_others, n, k, cost) != 0)
-		return -1;
-	struct xr_soft_fit fit = xr_soft_fit(n, cost, k, w * 2 / 3 > 1 ? w * 2 / 3 : 1, w + 1);
-	bool fits = fit.misfit < believed;
-	miss = fits ? fit.miss : cost[k - 1];
-	if (!(miss > 0))
-		return 0;
-	if (find_onset(f, of_others, miss, n, cost, k, &ways, &sure) != 0)
-		return -1;
-	if (ways == 0)
-		return 0;
-	if (fits && fabs((double)fit.ways - (double)ways) > 1 + (double)ways / 16)
+}
+
+/* By where it begins and by the curve. Where any page goes the onset may be lost in what takes long to settle, but the curve
+ * is that of no other number of ways. */
+static void weigh(const struct xr_page_family *f, const struct xr_soft_fit *fit, const struct curve *c, size_t onset,
+                  double sure, struct xr_tlb_sets *sets)
+{
+	const double last = c->cost[c->k - 1];
+	const bool all_miss = fabs(last - c->cost[c->k - 2]) < 0.05 * last; /* but for any, twice as many are enough */
+	const bool good = fit->misfit < well, any = good && fit->goes == XR_GOES_ANY && !all_miss;
+	const size_t ways = onset == 0 || (any && sure < 0.9) ? fit->ways : onset;
+	const double apart = fabs((double)fit->ways - (double)onset);
+
+	if (any && apart > 0)
+		sure = apart <= 1 + (double)ways / 16 ? beside_others : 0.75;
+	else if (onset == 0 || (fit->misfit < believed && apart > 1 + (double)ways / 16))
 		sure = fmin(sure, 0.6);
-	/* Caches that lose lines look soft, too, but follow no such curve, and their pages are any distance apart. */
-	if (fit.misfit > well || (f->stride & (f->stride - 1)))
-		sure = fmin(sure, 0.6);
-	sets->sure = ways == w ? fmax(sets->sure, sure) : sure;
+	/* Caches that lose lines look soft, too, but follow no such curve, and their pages are any distance apart. What came
+	 * first goes round in many ways, but from none to all. */
+	if (!good || (f->stride & (f->stride - 1)))
+		sure = fmin(sure, all_miss && sure > 0.9 ? beside_others : 0.6);
+	sets->sure = ways == sets->ways ? fmax(sets->sure, sure) : sure;
 	if (f->stride == 1) /* the one set is everybody's: 62 or 63 pages were seen to fit into 64 entries */
 		sets->sure = fmin(sets->sure, beside_others);
 	sets->ways = ways;
 	sets->soft = true;
-	*penalty = of_others + miss;
-	*error = fmin(fit.misfit, 1) * miss;
-	return correct_stride(f, of_others, miss, sets);
+	sets->goes = fit->goes == XR_GOES_ANY && all_miss ? XR_GOES_FIRST : fit->goes;
+}
+
+/* Walks over about so many pages as fit. onset: 0 where even the fewest did not fit. */
+static int look_around(const struct xr_page_family *f, double of_others, size_t about, struct curve *c,
+                       struct xr_soft_fit *fit, size_t *onset, double *sure)
+{
+	double miss;
+
+	around(about, c);
+	if (read_curve(f, of_others, ORDERS, c) != 0)
+		return -1;
+	*fit = xr_soft_fit(c->n, c->cost, c->k, about * 2 / 3 > 1 ? about * 2 / 3 : 1, about + 1);
+	miss = fit->misfit < believed ? fit->miss : c->cost[c->k - 1];
+	*onset = 0;
+	return miss > 0 ? find_onset(f, of_others, miss, c, onset, sure) : 0;
+}
+
+int xr_pages_soften(const struct xr_page_family *f, double of_others, struct xr_tlb_sets *sets)
+{
+	const size_t w = sets->ways;
+	struct curve c = {.n = {w, w + 1, w + 2 + w / 4, 2 * w + 2}, .k = 4};
+	struct xr_soft_fit fit;
+	size_t onset;
+	double sure = 0;
+	if (w < 2 || w > WAYS_MOST || (2 * w + 2) * f->stride > f->in->pages)
+		return 0;
+	if (read_curve(f, of_others, ORDERS, &c) != 0)
+		return -1;
+	if (c.cost[0] < few * c.cost[3] && fmin(c.cost[1], c.cost[2]) > nearly_all * c.cost[3] &&
+	    fmin(c.least[1], c.least[2]) > most_of * c.cost[3])
+		return 0;
+	if (look_around(f, of_others, w, &c, &fit, &onset, &sure) != 0 ||
+	    (onset == 0 && look_around(f, of_others, w * 3 / 4 + 1, &c, &fit, &onset, &sure) != 0))
+		return -1;
+	if (onset == 0 && fit.misfit > well) {
+		sets->sure = fmin(sets->sure, 0.5);
+		return 0;
+	}
+	weigh(f, &fit, &c, onset, sure, sets);
+	return correct_stride(f, of_others, fit.misfit < believed ? fit.miss : c.cost[c.k - 1], sets);
+}
+
+double xr_pages_share(const struct xr_tlb_sets *sets, size_t n)
+{
+	return sets && sets->soft ? xr_soft_share(sets->goes, sets->ways, n) : 1;
+}
+
+int xr_pages_miss(const struct xr_page_family *f, const struct xr_tlb_sets *sets, const struct xr_tlb_sets *nearer,
+                  double of_nearer, double *penalty, double *error)
+{
+	const size_t room = f->in->pages / sets->stride, all = (sets->soft ? SOFT_TIMES : TIMES) * sets->ways;
+	const size_t n = all < room ? all : room;
+	const bool chance = sets->soft || (nearer && nearer->soft);
+	double share, missed, cycles;
+
+	if (n <= sets->ways)
+		return 0;
+	share = xr_pages_share(sets, n);
+	missed = xr_pages_share(nearer, n + f->between);
+	if (!(share > 0) || !(missed > 0))
+		return 0;
+	if (xr_pages_penalty(f, n, of_nearer * missed, chance, &cycles, error) != 0)
+		return -1;
+	*penalty = of_nearer + (cycles / missed - of_nearer) / share;
+	*error /= missed * share;
+	return 0;
 }

@@ -10,8 +10,6 @@
 
 #include "method/pagesets.h"
 
-enum xr_goes { XR_GOES_OLDEST, XR_GOES_UNUSED, XR_GOES_FIRST, XR_GOES_ANY, XR_N_GOES };
-
 /* Share of visits that miss, going round over n places of one set of `ways`, by a short trial. */
 double xr_soft_share(enum xr_goes goes, size_t ways, size_t n);
 
@@ -25,9 +23,16 @@ struct xr_soft_fit {
 };
 struct xr_soft_fit xr_soft_fit(const size_t *n, const double *cost, size_t points, size_t lo, size_t hi);
 
-/* A TLB that was found by a limit: are its sets soft? Then corrects the ways, and sets what a miss costs and its error; else
- * leaves everything as it is. of_others: what each of the pages between costs. */
-int xr_pages_soften(const struct xr_page_family *family, double of_others, struct xr_tlb_sets *sets, double *penalty,
-                    double *error);
+/* A TLB that was found by a limit: are its sets soft? Then corrects the ways and says what goes; else leaves everything as it
+ * is. of_others: what each of the pages between costs. */
+int xr_pages_soften(const struct xr_page_family *family, double of_others, struct xr_tlb_sets *sets);
+
+/* Share of visits to n pages of one set, more than fit, that miss such a level (NULL: there is none). */
+double xr_pages_share(const struct xr_tlb_sets *sets, size_t n);
+
+/* What missing a level costs whose sets are known, by several times as many pages as fit; behind a nearer one (NULL: none),
+ * missing which costs of_nearer. *error: one sigma. Says nothing where there is no room for so many. */
+int xr_pages_miss(const struct xr_page_family *family, const struct xr_tlb_sets *sets, const struct xr_tlb_sets *nearer,
+                  double of_nearer, double *penalty, double *error);
 
 #endif

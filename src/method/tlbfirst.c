@@ -29,33 +29,37 @@ static int try_first(struct xr_tlb *t, size_t below, size_t above)
 	if (xr_pages_try_odd(&f, level) != 0 || xr_pages_confirm(&f, 1, level) != 0)
 		return -1;
 	f.stride = level->stride;
-	n = 2 * level->ways;
-	if ((n * f.stride <= t->pages.pages && xr_pages_penalty(&f, n, 0, &t->first.penalty, &t->first.error) != 0) ||
-	    xr_pages_soften(&f, 0, level, &t->first.penalty, &t->first.error) != 0)
+	if (xr_pages_soften(&f, 0, level) != 0)
+		return -1;
+	f.stride = level->stride;
+	if (xr_pages_miss(&f, level, NULL, 0, &t->first.penalty, &t->first.error) != 0)
 		return -1;
 	t->first.entries = level->ways * level->stride;
 	return 0;
 }
 
-/* Once more when the votes contradict each other, or what they took for a miss was none: somebody may have been there. */
+/* Once more when the votes contradict each other, or what they took for a miss was none: somebody may have been there. The
+ * best of these counts. */
 int xr_tlb_find_first(struct xr_tlb *t, const struct xr_tlb_step *step)
 {
+	struct xr_tlb_level best = {.entries = 0};
 	double height = step->height;
 
-	for (int i = 0; i < TRIES; i++) {
-		t->first.penalty = height;
+	for (int i = 0; i < TRIES && best.sets.sure < 0.8; i++) {
+		t->first = (struct xr_tlb_level){.penalty = height};
 		t->pages.compact.limit = of_miss * height;
 		if (try_first(t, step->below, step->above) != 0)
 			return -1;
 		if (t->first.entries == 0)
-			return 0;
+			break;
 		bool doubtful = height > 1.5 * t->first.penalty || 1.5 * height < t->first.penalty;
 		if (doubtful)
 			t->first.sets.sure = fmin(t->first.sets.sure, 0.5);
-		if (t->first.sets.sure >= 0.8)
-			return 0;
+		if (best.entries == 0 || t->first.sets.sure > best.sets.sure)
+			best = t->first;
 		height = t->first.penalty > 0 ? t->first.penalty : step->height;
 	}
+	t->first = best;
 	return 0;
 }
 
@@ -141,7 +145,8 @@ int xr_tlb_find_together(struct xr_tlb *t, size_t *together, double *share)
 			break;
 		if (xr_pages_excess(&f, &n, 1, &cycles) != 0)
 			return -1;
-		*share = cycles / (double)n / t->first.penalty;
+		*share = cycles / (double)n / t->first.penalty /
+		         xr_pages_share(&t->first.sets, n / t->first.sets.stride);
 		if (*share > xr_kept_apart)
 			break;
 	}

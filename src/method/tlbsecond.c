@@ -15,26 +15,26 @@ static const double contradicted = 0.85; /* certainty of what a witness is again
 static const double varies = 0.25;       /* of what a miss costs more: too much for one cost */
 static const double through_soft = 0.6;  /* certainty of what is seen through a level that replaces by chance */
 
-static struct xr_behind behind_first(struct xr_tlb *t)
+static int behind_first(struct xr_tlb *t, struct xr_behind *b)
 {
-	return (struct xr_behind){&t->pages, &t->first.sets, t->first.penalty, t->hit};
+	return xr_behind_first(b, &t->pages, &t->first.sets, t->first.penalty, t->hit);
 }
 
 static int find_strided(struct xr_tlb *t)
 {
-	const struct xr_behind b = behind_first(t);
 	struct xr_tlb_sets *level = &t->second.sets;
+	struct xr_behind b;
 	struct xr_page_family f;
 	struct xr_rise rise;
 	size_t n;
 	bool rule;
 
-	if (xr_pages_behind(&b, &f, &rise) != 0)
+	if (behind_first(t, &b) != 0 || xr_pages_behind(&b, &f, &rise) != 0)
 		return -1;
 	if (rise.at == 0)
 		return 0;
 	/* What a miss of the first level costs is part of every access here: sets differ by more than that. */
-	t->pages.compact.limit = t->first.penalty + 0.02 * t->hit;
+	t->pages.compact.limit = b.penalty + 0.02 * t->hit;
 	t->pages.compact.more = of_rise * rise.by;
 	if (rise.at > XR_BEHIND_MANY) /* they are in many sets, of which one overflows first */
 		t->pages.compact.more *= FEW / (double)rise.at;
@@ -50,26 +50,24 @@ static int find_strided(struct xr_tlb *t)
 	if (xr_pages_try_odd(&f, level) != 0 || xr_pages_confirm(&f, 1, level) != 0)
 		return -1;
 	f.stride = level->stride;
-	n = 2 * level->ways;
-	if ((n * f.stride <= t->pages.pages &&
-	     xr_pages_penalty(&f, n, t->first.penalty, &t->second.penalty, &t->second.error) != 0) ||
-	    xr_pages_soften(&f, t->first.penalty, level, &t->second.penalty, &t->second.error) != 0)
+	if (xr_pages_soften(&f, b.penalty, level) != 0)
 		return -1;
+	f.stride = level->stride;
 	t->second.entries = level->ways * level->stride;
-	return 0;
+	return xr_pages_miss(&f, level, &t->first.sets, t->first.penalty, &t->second.penalty, &t->second.error);
 }
 
 /* Sets that are chosen by the exclusive or of two fields of the page number: no stride finds them. */
 static int find_folded(struct xr_tlb *t)
 {
-	const struct xr_behind b = behind_first(t);
 	struct xr_tlb_sets *level = &t->second.sets;
+	struct xr_behind b;
 	struct xr_page_family f;
 	struct xr_rise rise;
 	unsigned bits;
 
 	t->pages.compact.wander = 0; /* elsewhere they would be in other sets */
-	if (xr_pages_fold(&b, &bits, &rise) != 0)
+	if (behind_first(t, &b) != 0 || xr_pages_fold(&b, &bits, &rise) != 0)
 		return -1;
 	if (bits == 0)
 		return 0;
@@ -78,7 +76,8 @@ static int find_folded(struct xr_tlb *t)
 	if (xr_shared_ways(&f, rise.at, level, &t->second.near) != 0)
 		return -1;
 	t->second.entries = level->ways * level->stride;
-	return xr_pages_penalty(&f, rise.at, t->first.penalty, &t->second.penalty, &t->second.error);
+	return xr_pages_penalty(&f, rise.at, t->first.penalty, t->first.sets.soft, &t->second.penalty,
+	                        &t->second.error);
 }
 
 /* The middle of a step is no better than that: pages are spread unevenly over sets, and somebody else has some of each. */
@@ -93,7 +92,7 @@ static bool may_be_cache(const struct xr_tlb *t)
 {
 	const struct xr_tlb_level *second = &t->second;
 	return second->error > varies * (second->penalty - t->first.penalty) ||
-	       fmax(second->sets.sure, second->near) < 0.9;
+	       fmax(second->sets.sure, second->near) < 0.8;
 }
 
 int xr_tlb_find_second(struct xr_tlb *t)

@@ -38,6 +38,13 @@ static void twice_too_many_do_not_all_miss_where_any_goes(void **state)
 	}
 }
 
+static void all_miss_where_a_tree_is_far_too_small(void **state)
+{
+	(void)state;
+	for (size_t ways = 4; ways <= 72; ways += 4)
+		assert_true(xr_soft_share(XR_GOES_TREE, ways, 4 * ways) == 1.0);
+}
+
 /* Laps over n places on the simulator's own array, which the fit knows nothing of. */
 static double walk(enum xr_policy policy, size_t ways, size_t n, uint64_t seed)
 {
@@ -60,6 +67,14 @@ static double walk(enum xr_policy policy, size_t ways, size_t n, uint64_t seed)
 	}
 	xr_array_release(&a);
 	return (double)missed / (double)(LAPS * n);
+}
+
+static void trees_are_as_on_the_simulator(void **state)
+{
+	(void)state;
+	for (size_t ways = 8; ways <= 72; ways += 8)
+		for (size_t n = ways + 2; n < 3 * ways; n += 1 + ways / 4)
+			assert_true(fabs(xr_soft_share(XR_GOES_TREE, ways, n) - walk(XR_PLRU, ways, n, n)) < 0.12);
 }
 
 static void ways_are_read_back_from_a_noisy_curve(void **state)
@@ -91,6 +106,8 @@ int main(void)
 		cmocka_unit_test(nothing_misses_that_fits),
 		cmocka_unit_test(one_too_many_misses_twice_a_lap),
 		cmocka_unit_test(twice_too_many_do_not_all_miss_where_any_goes),
+		cmocka_unit_test(all_miss_where_a_tree_is_far_too_small),
+		cmocka_unit_test(trees_are_as_on_the_simulator),
 		cmocka_unit_test(ways_are_read_back_from_a_noisy_curve),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
