@@ -192,6 +192,19 @@ static int read_curve(const struct xr_page_family *f, double of_others, size_t o
 	return 0;
 }
 
+/* Do twice as many as fit all miss? They do, but where any goes. */
+static bool all_miss(const struct curve *c)
+{
+	const double last = c->cost[c->k - 1];
+
+	return fabs(last - c->cost[c->k - 2]) < 0.05 * last;
+}
+
+static double cost_of_miss(const struct curve *c, const struct xr_soft_fit *fit)
+{
+	return fit->misfit < believed && !all_miss(c) ? fit->miss : c->cost[c->k - 1];
+}
+
 /* The misses of a lap, where a miss costs this, in the best order. */
 static double misses(const struct curve *c, size_t i, double miss)
 {
@@ -290,9 +303,7 @@ static void around(size_t ways, struct curve *c)
 static void weigh(const struct xr_page_family *f, const struct xr_soft_fit *fit, const struct curve *c, size_t onset,
                   double sure, struct xr_tlb_sets *sets)
 {
-	const double last = c->cost[c->k - 1];
-	const bool all_miss = fabs(last - c->cost[c->k - 2]) < 0.05 * last; /* but for any, twice as many are enough */
-	const bool good = fit->misfit < well, any = good && fit->goes == XR_GOES_ANY && !all_miss;
+	const bool good = fit->misfit < well, any = good && fit->goes == XR_GOES_ANY && !all_miss(c);
 	const size_t ways = onset == 0 || (any && sure < 0.9) ? fit->ways : onset;
 	const double apart = fabs((double)fit->ways - (double)onset);
 
@@ -303,28 +314,25 @@ static void weigh(const struct xr_page_family *f, const struct xr_soft_fit *fit,
 	/* Caches that lose lines look soft, too, but follow no such curve, and their pages are any distance apart. What came
 	 * first goes round in many ways, but from none to all. */
 	if (!good || (f->stride & (f->stride - 1)))
-		sure = fmin(sure, all_miss && sure > 0.9 ? beside_others : 0.6);
+		sure = fmin(sure, all_miss(c) && sure > 0.9 ? beside_others : 0.6);
 	sets->sure = ways == sets->ways ? fmax(sets->sure, sure) : sure;
 	if (f->stride == 1) /* the one set is everybody's: 62 or 63 pages were seen to fit into 64 entries */
 		sets->sure = fmin(sets->sure, beside_others);
 	sets->ways = ways;
 	sets->soft = true;
-	sets->goes = fit->goes == XR_GOES_ANY && all_miss ? XR_GOES_FIRST : fit->goes;
+	sets->goes = fit->goes == XR_GOES_ANY && all_miss(c) ? XR_GOES_FIRST : fit->goes;
 }
 
 /* Walks over about so many pages as fit. onset: 0 where even the fewest did not fit. */
 static int look_around(const struct xr_page_family *f, double of_others, size_t about, struct curve *c,
                        struct xr_soft_fit *fit, size_t *onset, double *sure)
 {
-	double miss;
-
 	around(about, c);
 	if (read_curve(f, of_others, ORDERS, c) != 0)
 		return -1;
 	*fit = xr_soft_fit(c->n, c->cost, c->k, about * 2 / 3 > 1 ? about * 2 / 3 : 1, about + 1);
-	miss = fit->misfit < believed ? fit->miss : c->cost[c->k - 1];
 	*onset = 0;
-	return miss > 0 ? find_onset(f, of_others, miss, c, onset, sure) : 0;
+	return cost_of_miss(c, fit) > 0 ? find_onset(f, of_others, cost_of_miss(c, fit), c, onset, sure) : 0;
 }
 
 int xr_pages_soften(const struct xr_page_family *f, double of_others, struct xr_tlb_sets *sets)
@@ -349,7 +357,7 @@ int xr_pages_soften(const struct xr_page_family *f, double of_others, struct xr_
 		return 0;
 	}
 	weigh(f, &fit, &c, onset, sure, sets);
-	return correct_stride(f, of_others, fit.misfit < believed ? fit.miss : c.cost[c.k - 1], sets);
+	return correct_stride(f, of_others, cost_of_miss(&c, &fit), sets);
 }
 
 double xr_pages_share(const struct xr_tlb_sets *sets, size_t n)

@@ -1,4 +1,5 @@
 /* The cost of translation over neighbouring pages, see tlb.h. */
+#include "method/soft.h"
 #include "method/tlb.h"
 
 #include "stat/stat.h"
@@ -15,17 +16,29 @@ enum {
 
 /* Where there are so many pages that no line stays in the first cache, a line of the next one may be larger: packed lines
  * have to be as far apart as no line is large, or the next cache holds more of them than of single ones. */
-static int time_curve(struct xr_tlb *t, const size_t *pages, size_t n, int orders, struct xr_curve *curve)
+static uint64_t cell_for(const struct xr_tlb *t, size_t pages)
 {
-	const uint64_t cell = n > 0 && pages[0] > MANY_ORDERS_UP_TO ? LINE_MOST : 0;
+	const uint64_t least = 2 * t->pages.line;
+
+	return pages > MANY_ORDERS_UP_TO && least < LINE_MOST ? LINE_MOST : least;
+}
+
+static int time_cells(struct xr_tlb *t, uint64_t cell, const size_t *pages, size_t n, int orders,
+                      struct xr_curve *curve)
+{
 	struct xr_translate translate = {.run = t->run,
 	                                 .buffer = t->pages.compact.buffer,
 	                                 .page = t->pages.page,
-	                                 .line = cell > 2 * t->pages.line ? cell : 2 * t->pages.line,
+	                                 .line = cell,
 	                                 .orders = orders,
 	                                 .effort = {.samples = 5, .samples_max = 5}};
 
 	return xr_curve_add(&translate, pages, n, curve);
+}
+
+static int time_curve(struct xr_tlb *t, const size_t *pages, size_t n, int orders, struct xr_curve *curve)
+{
+	return n > 0 ? time_cells(t, cell_for(t, pages[0]), pages, n, orders, curve) : 0;
 }
 
 /* Goes on with the curve up to so many pages, points this ratio apart; few orders where pages are many. */
@@ -126,11 +139,25 @@ static double second_step(const struct xr_tlb *t, double *height)
 	return next_step(t, y, one, height) ? xr_curve_passes(c, c->x[one], (t->first.penalty + *height) / 2) : 0;
 }
 
+/* Pairs of long lines that are fetched together make packed lines look cheaper than they are. Twice as far apart they are
+ * not, and what a TLB costs stays. */
+static int is_no_pair(struct xr_tlb *t, double middle, double height, bool *stays)
+{
+	const size_t n = (size_t)(middle * 1.6) < t->pages.pages ? (size_t)(middle * 1.6) : t->pages.pages;
+	struct xr_curve apart = {0};
+
+	if (time_cells(t, 2 * cell_for(t, n), &n, 1, 3, &apart) != 0)
+		return -1;
+	*stays = apart.y[0] > (t->first.penalty + height) / 2;
+	return 0;
+}
+
 int xr_tlb_find_middle(struct xr_tlb *t)
 {
 	size_t pages[XR_CURVE_MAX], n;
 	double second = 0, middle, before, after;
 	struct xr_curve fine = {0};
+	bool stays;
 
 	if (t->curve.x[t->curve.n - 1] < CURVE_PAGES / 2 && extend_curve(t, CURVE_PAGES, 2) != 0)
 		return -1;
@@ -149,6 +176,10 @@ int xr_tlb_find_middle(struct xr_tlb *t)
 	if (middle == 0 || second < t->first.penalty * 1.2 + 0.12 * t->hit ||
 	    fabs(after - before) > 0.3 * (second - t->first.penalty))
 		return 0;
+	if (is_no_pair(t, middle, second, &stays) != 0)
+		return -1;
+	if (!stays)
+		return 0;
 	t->second.middle = middle;
 	t->second.entries = (size_t)lround(middle);
 	t->second.penalty = second;
@@ -158,7 +189,7 @@ int xr_tlb_find_middle(struct xr_tlb *t)
 int xr_tlb_ask_neighbours(struct xr_tlb *t, bool *agree, bool *heard)
 {
 	const size_t e = t->second.entries, n[3] = {e * 3 / 4, e * 4 / 3, e * 2};
-	const double first = t->first.penalty;
+	const double first = t->first.penalty, share = xr_pages_share(&t->second.sets, t->second.sets.ways * 4 / 3);
 	double miss = fmax(t->second.penalty - first, 0.1 * t->hit);
 
 	*agree = true;
@@ -175,7 +206,7 @@ int xr_tlb_ask_neighbours(struct xr_tlb *t, bool *agree, bool *heard)
 		if (k == 3)
 			miss = c.y[2] - first;
 		*heard = xr_max(c.packed, k) - xr_min(c.packed, k) < 0.2 * miss;
-		*agree = !*heard || (c.y[0] - first < 0.35 * miss && c.y[1] - first > 0.4 * miss);
+		*agree = !*heard || (c.y[0] - first < 0.35 * miss && c.y[1] - first > 0.4 * share * miss);
 	}
 	return 0;
 }

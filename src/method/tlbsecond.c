@@ -12,8 +12,8 @@ enum { FEW = 5 };
  * too many need not push out all others, and somebody else may have an entry of the set. */
 static const double of_rise = 0.375;
 static const double contradicted = 0.85; /* certainty of what a witness is against, or cannot be heard about */
-static const double varies = 0.25;       /* of what a miss costs more: too much for one cost */
-static const double through_soft = 0.6;  /* certainty of what is seen through a level that replaces by chance */
+static const double varies = 0.1;        /* of what a miss costs more: too much for one cost */
+static const double through_soft = 0.85; /* certainty of what is seen through a level that does not replace by age */
 
 static int behind_first(struct xr_tlb *t, struct xr_behind *b)
 {
