@@ -21,7 +21,7 @@ static const double most_of = 0.7; /* what the next level takes: not yet all mis
 static const double enough = 0.2;  /* of the walk: one that the level keeps so much more of has fewer lines */
 static const double octaves = 0.6; /* from a look that was all misses to the next */
 static const double beyond = 3;    /* times the size: all misses */
-static const double lines_of_part = 4e6;
+static const double lines_of_part = 3e6;
 
 /* Of a walk over so many bytes, those that the level answered. */
 static double kept_of(const struct xr_effective *e, double bytes, double cycles)
@@ -152,7 +152,8 @@ static int see_far_end(struct xr_effective *e, struct xr_staircase *curve)
 		if (far - e->near < flat * (last - e->near) && last > most_of * e->far && bytes > 2 * e->alone)
 			break;
 	}
-	e->far = fmax(apart * e->near, far);
+	e->least_far = fmax(apart * e->near, most_of * e->far);
+	e->far = fmax(e->least_far, far);
 	return 0;
 }
 
@@ -166,7 +167,7 @@ static int see_misses(struct xr_effective *e)
 	if (xr_walk_return(&e->walk, (uint64_t)bytes, 1, &cycles) != 0)
 		return -1;
 	if (cycles > 0)
-		e->far = fmax(apart * e->near, sqrt(e->far * cycles)); /* a single sample may be anything */
+		e->far = fmax(e->least_far, sqrt(e->far * cycles)); /* a single sample may be anything */
 	return 0;
 }
 
@@ -214,8 +215,13 @@ int xr_effective_find(struct xr_effective *e, const struct xr_staircase *curve)
 	if (see_far_end(&soon, &ends) != 0)
 		return -1;
 	soon.size = xr_effective_of(&soon, &ends);
-	if (soon.size < shared * e->alone)
-		return take_curves(e, center_of(e, curve));
+	if (soon.size < shared * e->alone) { /* or was somebody quiet for a moment? */
+		if (take_curves(e, center_of(e, curve)) != 0)
+			return -1;
+		if (soon.size < shared * e->bytes)
+			return 0;
+		soon.alone = e->bytes;
+	}
 	*e = soon;
 	return xr_effective_go_on(e);
 }

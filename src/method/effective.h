@@ -34,6 +34,7 @@ struct xr_effective {
 	double alone;                    /* result: what one walk keeps that waits for every step, about */
 	bool others;                     /* result: that is much less: somebody else uses the level, too */
 	size_t curves;                   /* result: how many of them; beside others: parts */
+	double least_far;                /* beside others: misses take longer than that */
 	double size;                     /* beside others: bytes of the next look */
 	double part[XR_EFFECTIVE_PARTS]; /* what each of them said */
 };

@@ -38,7 +38,7 @@ enum {
 };
 static const uint64_t dense_wanted = UINT64_C(64) << 20, most_wanted = UINT64_C(256) << 20;
 static const double coarse_ns = 100;
-static const double patience_ns = 1.2e9; /* for a neighbour to pause, all in all */
+static const double patience_ns = 0.8e9; /* for a neighbour to pause, all in all */
 static const double most_sure = 0.88;    /* of what a convention cuts out of a slope */
 static const double moves = 0.25;        /* too much to be a capacity */
 static const double beside_others = 0.7; /* the same in a cache whose other users come and go from minute to minute */
@@ -375,7 +375,8 @@ static int put_effective(struct outer *o, size_t level, const struct xr_effectiv
 	}
 	fact = xr_fact_number(d, level_id(o, level, "capacity"), e.bytes, "bytes",
 	                      fmax(0.3, (e.others ? beside_others : most_sure) - 2 * e.spread),
-	                      "random walks over more and more bytes");
+	                      e.others ? "lines asked for again after more and more others"
+	                               : "random walks over more and more bytes");
 	if (e.spread > moves)
 		xr_fact_doubt(fact, "neighbours make it move: %.1f to %.1f MiB while it was measured", e.low / MIB,
 		              e.high / MIB);
