@@ -14,7 +14,7 @@ enum {
 	SAMPLES = 3, /* of a look */
 };
 static const double agree = 0.1;   /* two curves of a quiet machine */
-static const double shared = 1.5;  /* times as much is kept by who comes back sooner: others take it away */
+static const double shared = 1.3;  /* times as much is kept by who comes back sooner: others take it away */
 static const double flat = 1.25;   /* walks that are all misses: twice as large ones take less than that */
 static const double apart = 1.4;   /* walks that are all misses and such that are none, at least */
 static const double most_of = 0.7; /* what the next level takes: not yet all misses if it is less */
@@ -218,7 +218,7 @@ int xr_effective_find(struct xr_effective *e, const struct xr_staircase *curve)
 	if (soon.size < shared * e->alone) { /* or was somebody quiet for a moment? */
 		if (take_curves(e, center_of(e, curve)) != 0)
 			return -1;
-		if (soon.size < shared * e->bytes)
+		if (soon.size < shared * e->bytes && e->spread < agree)
 			return 0;
 		soon.alone = e->bytes;
 	}
