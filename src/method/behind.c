@@ -11,6 +11,7 @@ enum {
 	FOLDED_PAGES = 40, /* of one set: more than ways */
 	SOFT_TIMES = 2,    /* as many pages as there are ways push out the others, where what goes is not the oldest */
 	ANY_TIMES = 4,     /* where any page goes, one in fifty is still there after that */
+	WITH = 8,          /* pages of a set that are asked about with them, or so */
 };
 static const double overflown = 1.1; /* times what a miss costs: then the others do not fit into the second level */
 
@@ -38,11 +39,12 @@ int xr_behind_first(struct xr_behind *b, struct xr_pagesets *sets, const struct 
 		struct xr_page_family f = pages_behind_first(b, 2 * first->stride, true);
 		double cycles, each;
 
-		if (2 * b->between * first->stride > sets->pages)
+		f.between += WITH - one;
+		if (2 * f.between * first->stride > sets->pages)
 			continue;
 		if (xr_pages_excess(&f, &one, 1, &cycles) != 0)
 			return -1;
-		each = cycles / (double)(b->between + 1);
+		each = cycles / (double)(f.between + one);
 		if (each < overflown * penalty) {
 			b->penalty = each < penalty ? each : penalty;
 			return 0;

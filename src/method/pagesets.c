@@ -121,9 +121,11 @@ int xr_pages_follow_up(struct xr_page_family *f, size_t lo, size_t hi, size_t *n
 	if (fit(f, lo, &lo_fits) != 0 || fit(f, hi, &hi_fits) != 0)
 		return -1;
 	if (!lo_fits || hi_fits) {
-		const size_t guess[] = {lo + 1, hi, 0};
+		const size_t guess[] = {lo + 1, hi, 0}, near = 2 * hi;
 
-		if (xr_pages_length(f, SIZE_MAX, guess, &hi) != 0)
+		/* Not far beyond, at first: where lines of so many miss caches, the packed ones may cost more. */
+		if (xr_pages_length(f, near, guess, &hi) != 0 ||
+		    (hi == SIZE_MAX && xr_pages_length(f, SIZE_MAX, (const size_t[]){near, 0}, &hi) != 0))
 			return -1;
 		if (hi == SIZE_MAX)
 			return 0;
@@ -340,10 +342,10 @@ static double peaceful_cycles(const struct xr_pagesets *in, const struct xr_read
 
 	if (k == 0 || packed == 0)
 		return NAN;
-	low = xr_quantile(set, k, quickest);
-	base = xr_quantile(twin, packed, quickest);
-	*doubt = xr_median(set, k) - low;
-	if (chance || hit <= 0 || fabs(base - hit) > 0.1 * hit) {
+	low = xr_quantile(set, k, chance ? 0.5 : quickest);
+	base = xr_quantile(twin, packed, chance ? 0.5 : quickest);
+	*doubt = xr_median(set, k) - xr_quantile(set, k, quickest);
+	if (hit <= 0 || fabs(base - hit) > 0.1 * hit) {
 		*doubt = fmax(*doubt, xr_median(twin, packed) - base);
 		return xr_median(set, k) - xr_median(twin, packed);
 	}

@@ -109,7 +109,7 @@ double xr_soft_share(enum xr_goes goes, size_t ways, size_t n)
 	size_t missed = 0;
 	if (n <= ways)
 		return 0;
-	if (goes == XR_GOES_OLDEST)
+	if (ways == 0 || goes == XR_GOES_OLDEST)
 		return 1;
 	s.place = xr_arena_array(&arena, size_t, ways);
 	s.way = xr_arena_array(&arena, size_t, n);
@@ -368,9 +368,9 @@ double xr_pages_share(const struct xr_tlb_sets *sets, size_t n)
 int xr_pages_miss(const struct xr_page_family *f, const struct xr_tlb_sets *sets, const struct xr_tlb_sets *nearer,
                   double of_nearer, double *penalty, double *error)
 {
-	const size_t room = f->in->pages / sets->stride, all = (sets->soft ? SOFT_TIMES : TIMES) * sets->ways;
-	const size_t n = all < room ? all : room;
 	const bool chance = sets->soft || (nearer && nearer->soft);
+	const size_t room = f->in->pages / sets->stride, all = (chance ? SOFT_TIMES : TIMES) * sets->ways;
+	const size_t n = all < room ? all : room;
 	double share, missed, cycles;
 
 	if (n <= sets->ways)
