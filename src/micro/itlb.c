@@ -6,21 +6,25 @@
  *
  * Algorithm: blocks in more and more pages, each a line further on in its page so that they spread over the instruction
  * cache, until jumps take longer than in the packed twin; then strides of pages for the sets, and the curve of one set
- * for the ways.
+ * for the ways. Near the ways, how many visits miss depends on what is thrown out; of several times as many pages as there
+ * are entries nearly all do, whatever is: they say what a miss costs.
  *
  * When it fails: no executable memory, no pages (unsupported); more entries than can be tried (unsupported, with the
  * number). A core's other hardware thread, when busy, takes half of the entries on some machines: the quickest samples
  * count. Pages that the processor joins in one entry make the entries look more.
  */
-#include "method/sets.h"
+#include "method/overflow.h"
+#include "method/twins.h"
 
 #include "stat/stat.h"
 
 #include <math.h>
 
-enum { REGION = 3, LINE = 64 /* where it is not known */, FIRST_PAGES = 4 };
+enum { REGION = 3, LINE = 64 /* where it is not known */, FIRST_PAGES = 4, ROWS = 3, ROWS_FROM = 4, ROW_SAMPLES = 12 };
 static const uint64_t most_pages = 2048, spare = 2;
 static const double known_to = 0.03; /* the height of a curve; penalties are whole numbers of cycles */
+static const double alike = 0.025, least = 0.6, most = 1.2; /* of each other; of what the curves said */
+static const double as_well = 0.04;                         /* what the curves said is as good as what rows say */
 
 /* What is known of the instruction cache. */
 struct lines {
@@ -41,6 +45,40 @@ static void place_pages(const struct xr_sets *probe, uint64_t stride, unsigned n
 			address[at] = i * stride + k * probe->unit + at % turns * line;
 			twin[at] = address[at] % lines->way + at / turns * lines->way;
 		}
+}
+
+/* What a miss costs, by rows of four to six times as many pages as there are entries, unless they contradict each other or
+ * what the curves said: then the next level has overflown. */
+static int ask_rows(const struct xr_sets *probe, struct xr_sets_found *found)
+{
+	struct xr_overflow_memo *memo = xr_overflow_memo(xr_run_arena(probe->bench->run));
+	const uint64_t entries = found->ways * found->way / probe->page;
+	struct xr_twins rows;
+	double miss[ROWS];
+
+	if ((ROWS_FROM + ROWS - 1) * entries * probe->page > probe->most)
+		return 0;
+	xr_twins_init(probe, &rows);
+	rows.samples = ROW_SAMPLES;
+	for (unsigned i = 0; i < ROWS; i++)
+		xr_twins_add(probe, &rows, probe->unit, (unsigned)((ROWS_FROM + i) * entries), 1);
+	if (xr_twins_look(&rows, XR_PATIENTLY) != 0)
+		return -1;
+	if (rows.walks.trouble || !xr_walks_calm(&rows.walks))
+		return 0;
+	for (unsigned i = 0; i < ROWS; i++) {
+		const unsigned n = (ROWS_FROM + i) * found->ways;
+
+		miss[i] = rows.excess[i] * 2 /
+		          (xr_overflow_share(memo, XR_OVERFLOW_LRU, found->ways, n) +
+		           xr_overflow_share(memo, XR_OVERFLOW_RANDOM, found->ways, n));
+	}
+	const double penalty = xr_median(miss, ROWS);
+	if (xr_max(miss, ROWS) - xr_min(miss, ROWS) < alike * penalty && penalty > least * found->penalty &&
+	    penalty < most * found->penalty)
+		found->penalty =
+			fabs(penalty - found->penalty) < as_well * penalty ? (penalty + found->penalty) / 2 : penalty;
+	return 0;
 }
 
 static const char *const finds[] = {"tlb.i1.entries", "tlb.i1.ways", "tlb.i1.penalty", NULL};
@@ -100,6 +138,8 @@ static int run(struct xr_run *run)
 		pages /= 2;
 	probe.most = pages * page;
 	if (xr_walk_bench_init(&bench, run, REGION, pages * spare * page) != 0 || xr_sets_find(&probe, &found) != 0)
+		return -1;
+	if (found.outcome == XR_SETS_FOUND && ask_rows(&probe, &found) != 0)
 		return -1;
 	if (xr_run_number(run, "cache.l1i.line", 0) <=
 	    0) /* what disturbed the instruction cache may disturb this, too */
