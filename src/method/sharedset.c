@@ -22,6 +22,7 @@ static const double pushed_out = 1.0 / 3;
 static const double line_from = 0.2, line_to = 0.6; /* and might be drawn anywhere in here */
 static const double none_lost = 0.5;                /* pages in a lap: less is none */
 static const double rarer = 0.7;
+static const double clear = 0.9;
 
 /* How large a share of its pages a set loses over the number of pages, in some orders each of which is of another set. */
 struct ramp {
@@ -153,6 +154,24 @@ static void weigh(const struct ramp *r, struct xr_rng *rng, size_t fit, struct x
 	*near = fmax(*near, sets->sure);
 }
 
+/* How round a number is: the largest power of two in it. */
+static size_t roundness(size_t x)
+{
+	return x & (~x + 1);
+}
+
+/* Large numbers that are as good as each other: of those within an eighth, the roundest. (Sets of 16 ways seemed to hold 15 to
+ * 18 pages, beside neighbours, and because the first level may keep one of them to itself.) */
+static size_t roundest_near(size_t ways)
+{
+	size_t best = ways;
+
+	for (size_t w = ways - ways / 8; w <= ways + ways / 8; w++)
+		if (roundness(w) > roundness(best))
+			best = w;
+	return best;
+}
+
 int xr_shared_ways(const struct xr_page_family *f, size_t all, struct xr_tlb_sets *sets, double *near)
 {
 	struct ramp r;
@@ -177,6 +196,8 @@ int xr_shared_ways(const struct xr_page_family *f, size_t all, struct xr_tlb_set
 				return -1;
 			sets->ways = fit > sets->ways ? fit : sets->ways;
 			weigh(&r, xr_run_rng(f->in->run), fit, sets, near);
+			if (sets->sure < clear)
+				sets->ways = roundest_near(sets->ways);
 			break;
 		}
 	}

@@ -386,7 +386,7 @@ static int put_effective(struct outer *o, size_t level, const struct xr_effectiv
 		xr_fact_note(fact,
 		             "effective, beside others who use this cache: %.1f to %.1f MiB while it was measured; "
 		             "about %.1f MiB for who waits for each line before asking for the next",
-		             e.low / MIB, e.high / MIB, e.alone / MIB);
+		             e.low / MIB, e.high / MIB, fmin(e.alone, e.low) / MIB);
 	else
 		xr_fact_note(fact, "effective: what a program gets now, beside whoever shares this cache");
 	xr_fact_add_series(fact, "cache.walk");
