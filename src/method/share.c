@@ -288,8 +288,10 @@ int xr_share_measure(struct xr_share *s, const char *level, double capacity, dou
 	if (prepare(s, behind) || find_sharers(s, &sharers))
 		return -1;
 	if (!sharers) {
-		xr_fact_none(d, id, XR_UNRELIABLE,
-		             "others slow a walk through this level down sometimes, or a little: no clear answer");
+		const char *why = "others slow a walk through this level down sometimes, or a little: no clear answer";
+		xr_fact_none(d, id, XR_UNRELIABLE, "%s", why);
+		xr_fact_none(d, xr_arena_printf(xr_run_arena(s->run), "cache.%s.busy_capacity", level), XR_UNRELIABLE,
+		             "%s", why);
 		return 0;
 	}
 	struct xr_fact *fact = xr_fact_count(d, id, sharers, "cores", fmin(is_there(d, level), s->shaky ? 0.8 : 0.95),
