@@ -99,6 +99,8 @@ static void what_is_wrong_is_named_with_its_line(void **state)
 	refused("[cpu]\nwidth = 4\nwidth = 5\n", "m.ini:5: width a second time");
 	refused("[cpu]\n[cpu]\n", "m.ini:4: [cpu] a second time");
 	refused("[tlb d1]\nentries = 64\nways = 5\n", "m.ini:3: [tlb d1] entries = 64 is not a multiple of ways = 5");
+	refused("[cache l1i]\nholds = code\ncapacity = 8K\nneighbours_gbs = 2\n",
+	        "m.ini:3: [cache l1i] neighbours_gbs");
 	refused("[op add i33]\n", "no such type");
 	refused("[op frobnicate int]\n", "no such operation");
 	refused("[op add int]\nunit = gpu\n", "m.ini:3: [op add] uses unit 'gpu'");
@@ -137,8 +139,9 @@ static void empty_and_binary_files_are_refused(void **state)
 static void a_written_machine_reads_back_the_same(void **state)
 {
 	(void)state;
-	static const char *const files[] = {"machines/p6.ini", "machines/server.ini", "machines/microcontroller.ini"};
-	for (int i = 0; i < 3; i++) {
+	static const char *const files[] = {"machines/p6.ini", "machines/server.ini", "machines/microcontroller.ini",
+	                                    "machines/shared.ini"};
+	for (int i = 0; i < 4; i++) {
 		struct xr_machine m, again;
 		struct xr_error err;
 		char *text[2] = {NULL, NULL};
@@ -154,6 +157,8 @@ static void a_written_machine_reads_back_the_same(void **state)
 		xr_machine_write(&again, out);
 		fclose(out);
 		assert_string_equal(text[0], text[1]);
+		for (int k = 0; k < m.n_caches; k++)
+			assert_true(m.cache[k].neighbours_gbs == again.cache[k].neighbours_gbs);
 		free(text[0]);
 		free(text[1]);
 	}

@@ -92,6 +92,14 @@ bool xr_machine_replaces_randomly(const struct xr_machine *machine)
 	return false;
 }
 
+bool xr_machine_has_neighbours(const struct xr_machine *machine)
+{
+	for (int i = 0; i < machine->n_caches; i++)
+		if (machine->cache[i].neighbours_gbs > 0)
+			return true;
+	return false;
+}
+
 uint64_t xr_machine_ways(const struct xr_machine_cache *cache)
 {
 	return cache->ways ? cache->ways : cache->capacity / cache->line_bytes;
@@ -214,6 +222,9 @@ static int check_cache(const struct xr_machine *machine, const struct xr_machine
 	if (c->shared_by > machine->cores)
 		return xr_fail(err, XR_EXIT_USE, "%s:%d: [cache %s] shared_by = %d, but there are %d cores", name,
 		               c->line, c->name, c->shared_by, machine->cores);
+	if (c->neighbours_gbs > 0 && !(c->holds & XR_HOLDS_DATA))
+		return xr_fail(err, XR_EXIT_USE, "%s:%d: [cache %s] neighbours_gbs = %g, but it holds no data", name,
+		               c->line, c->name, c->neighbours_gbs);
 	return 0;
 }
 
@@ -283,4 +294,38 @@ int xr_machine_check(struct xr_machine *machine, const char *name, struct xr_err
 	find_shared_units(machine);
 	put_in_order(machine);
 	return 0;
+}
+
+static void scale(uint64_t *total, uint64_t *ways, uint64_t unit, uint64_t by)
+{
+	uint64_t lines = *total / unit, w = *ways ? *ways : lines, sets = w ? lines / w : 0;
+	if (by < 2)
+		return;
+	if (sets >= by) {
+		sets /= by;
+	} else {
+		w = w * sets / by ? w * sets / by : 1;
+		sets = 1;
+	}
+	*total = sets * w * unit;
+	*ways = w;
+}
+
+struct xr_machine xr_machine_scaled(const struct xr_machine *machine, uint64_t by, uint64_t stride)
+{
+	/* A page has many places left: of few, in an order that repeats, none would be met again soon by chance. */
+	const uint64_t places = 16;
+	struct xr_machine small = *machine;
+	uint64_t least = places * stride, pages_by = 1;
+	for (int i = 0; i < small.n_caches; i++) {
+		scale(&small.cache[i].capacity, &small.cache[i].ways, small.cache[i].line_bytes, by);
+		least = small.cache[i].line_bytes > least ? small.cache[i].line_bytes : least;
+	}
+	while (pages_by < by && small.page_bytes >= 2 * pages_by * least)
+		pages_by *= 2;
+	small.page_bytes /= pages_by;
+	small.huge_bytes /= pages_by;
+	for (int i = 0; i < small.n_tlbs; i++)
+		scale(&small.tlb[i].entries, &small.tlb[i].ways, 1, by / pages_by);
+	return small;
 }

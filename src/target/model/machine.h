@@ -52,6 +52,7 @@ struct xr_machine_cache {
 	double latency;
 	int policy, write_allocate, write_back, index, inclusion, hash;
 	int shared_by;
+	double neighbours_gbs; /* that others, not simulated, bring in all the time */
 	int line;
 };
 
@@ -149,9 +150,15 @@ int xr_machine_pieces(const struct xr_machine *machine, enum xr_type type);
 int xr_machine_unit(const struct xr_machine *machine, const char *name); /* index or -1 */
 
 bool xr_machine_replaces_randomly(const struct xr_machine *machine); /* any cache or TLB */
+bool xr_machine_has_neighbours(const struct xr_machine *machine);    /* any cache */
 uint64_t xr_machine_sets(const struct xr_machine_cache *cache);
 uint64_t xr_machine_ways(const struct xr_machine_cache *cache);   /* full: all lines */
 uint64_t xr_machine_tlb_ways(const struct xr_machine_tlb *tlb);   /* full: all entries */
+
+/* A machine with caches divided by `by`, a power of two: large experiments over places `stride` apart are made small with
+ * it. Pages shrink, too, so that there are as many as before for TLBs as large as before, as long as a page has many places;
+ * what is left then divides TLBs. Neighbours stay as quick: what is divided takes that part of the time. */
+struct xr_machine xr_machine_scaled(const struct xr_machine *machine, uint64_t by, uint64_t stride);
 
 /* A random machine: the same arguments give the same machine everywhere. */
 enum xr_mix { XR_REALISTIC, XR_UNIFORM, XR_ADVERSARIAL, XR_MIXED };   /* XR_MIXED: 60 / 30 / 10 % by the seed */

@@ -9,7 +9,7 @@
 enum {
 	TRACKERS = 16,     /* pages in which streams are followed */
 	STRIDE_MAX = 8192, /* bytes: longer strides are not recognised */
-	SLOT_SHIFT = 42,   /* of virtual addresses: every buffer has a slot of its own */
+	SLOT_SHIFT = 42,   /* of virtual addresses: every buffer has a slot of its own, strangers the first one */
 };
 
 /* A cache or a TLB, of one core or of the cores that share it. */
@@ -18,6 +18,7 @@ struct box {
 	const struct xr_machine_cache *cache;
 	int group;
 	unsigned line_shift;
+	double due; /* lines that neighbours are about to bring */
 };
 
 struct core {
@@ -47,7 +48,7 @@ struct xr_mem {
 	size_t n_boxes;
 	struct xr_mem_buffer **buffer; /* the i-th lies at (i + 1) << SLOT_SHIFT */
 	uint64_t n_buffers, frames_given, huge_given, place_key;
-	uint64_t accesses;
+	uint64_t accesses, strangers;
 	bool prefetches;
 	unsigned page_shift, huge_shift;
 };
@@ -251,6 +252,11 @@ void xr_mem_back(struct xr_mem *mem, struct xr_mem_buffer *b)
 		(void)physical(mem, b, b->address + offset);
 }
 
+static bool is_strange(uint64_t address)
+{
+	return address >> SLOT_SHIFT == 0;
+}
+
 static struct xr_mem_buffer *buffer_at(const struct xr_mem *mem, uint64_t address)
 {
 	return mem->buffer[(address >> SLOT_SHIFT) - 1];
@@ -398,6 +404,8 @@ static void leave(struct xr_mem *mem, struct core *core, const struct path *path
 	if (!dirty && !inclusive && !(next && next->inclusion == XR_EXCLUSIVE))
 		return;
 	uint64_t address = victim->key << box->line_shift;
+	if (is_strange(address))
+		return;
 	struct xr_mem_buffer *b = buffer_at(mem, address);
 	if (inclusive)
 		dirty |= expel_nearer(mem, box, b, address);
@@ -572,6 +580,29 @@ void xr_mem_interrupt(struct xr_mem *mem, int index, int lines)
 	}
 }
 
+/* A line that nobody here will ever ask for, in any set. */
+static void let_stranger_in(struct xr_mem *mem, struct core *core, int level)
+{
+	struct box *box = core->cache[mem->data.cache[level]];
+	uint64_t key = mem->strangers++ & ((UINT64_C(1) << (SLOT_SHIFT - box->line_shift)) - 1);
+	struct xr_victim victim;
+	xr_array_put(&box->array, xr_rng_below(&mem->rng, box->array.sets), key, &victim);
+	if (victim.there)
+		leave(mem, core, &mem->data, level, &victim, NULL);
+}
+
+void xr_mem_pass(struct xr_mem *mem, int index, double cycles)
+{
+	struct core *core = core_of(mem, index);
+	double ns = cycles * 1e3 / mem->machine->mhz;
+	for (int level = 0; level < mem->data.n; level++) {
+		struct box *box = core->cache[mem->data.cache[level]];
+		box->due += ns * box->cache->neighbours_gbs / (double)box->cache->line_bytes;
+		for (; box->due >= 1; box->due--)
+			let_stranger_in(mem, core, level);
+	}
+}
+
 int xr_mem_levels(const struct xr_mem *mem, enum xr_use use)
 {
 	return path_of(mem, use)->n;
@@ -613,38 +644,4 @@ bool xr_mem_holds(struct xr_mem *mem, int core, struct xr_mem_buffer *buffer, ui
 {
 	struct spot spot = {.b = buffer, .address = buffer->address + offset};
 	return is_in(mem, core_of(mem, core), path_of(mem, use), level, &spot);
-}
-
-static void scale(uint64_t *total, uint64_t *ways, uint64_t unit, uint64_t by)
-{
-	uint64_t lines = *total / unit, w = *ways ? *ways : lines, sets = w ? lines / w : 0;
-	if (by < 2)
-		return;
-	if (sets >= by) {
-		sets /= by;
-	} else {
-		w = w * sets / by ? w * sets / by : 1;
-		sets = 1;
-	}
-	*total = sets * w * unit;
-	*ways = w;
-}
-
-struct xr_machine xr_machine_scaled(const struct xr_machine *machine, uint64_t by, uint64_t stride)
-{
-	/* A page has many places left: of few, in an order that repeats, none would be met again soon by chance. */
-	const uint64_t places = 16;
-	struct xr_machine small = *machine;
-	uint64_t least = places * stride, pages_by = 1;
-	for (int i = 0; i < small.n_caches; i++) {
-		scale(&small.cache[i].capacity, &small.cache[i].ways, small.cache[i].line_bytes, by);
-		least = small.cache[i].line_bytes > least ? small.cache[i].line_bytes : least;
-	}
-	while (pages_by < by && small.page_bytes >= 2 * pages_by * least)
-		pages_by *= 2;
-	small.page_bytes /= pages_by;
-	small.huge_bytes /= pages_by;
-	for (int i = 0; i < small.n_tlbs; i++)
-		scale(&small.tlb[i].entries, &small.tlb[i].ways, 1, by / pages_by);
-	return small;
 }

@@ -50,6 +50,9 @@ struct xr_met xr_mem_access(struct xr_mem *mem, int core, struct xr_mem_buffer *
 /* An interrupt on a core: `lines` random lines leave its first level, data and code. */
 void xr_mem_interrupt(struct xr_mem *mem, int core, int lines);
 
+/* So much time passes on a core: neighbours bring their lines into the caches that they use, too. */
+void xr_mem_pass(struct xr_mem *mem, int core, double cycles);
+
 int xr_mem_levels(const struct xr_mem *mem, enum xr_use use); /* caches on the path */
 double xr_mem_latency(const struct xr_mem *mem, enum xr_use use, int level); /* of level, or of memory behind the last */
 uint64_t xr_mem_first_line(const struct xr_mem *mem, enum xr_use use); /* of the first cache; 64 without */
@@ -59,10 +62,5 @@ uint64_t xr_mem_accesses(const struct xr_mem *mem); /* simulated so far */
 
 /* Is a line in the cache that is `level`-th on the path of `use`? For tests. */
 bool xr_mem_holds(struct xr_mem *mem, int core, struct xr_mem_buffer *buffer, uint64_t offset, enum xr_use use, int level);
-
-/* A machine with caches divided by `by`, a power of two: large experiments over places `stride` apart are made small with
- * it. Pages shrink, too, so that there are as many as before for TLBs as large as before, as long as a page has many places;
- * what is left then divides TLBs. */
-struct xr_machine xr_machine_scaled(const struct xr_machine *machine, uint64_t by, uint64_t stride);
 
 #endif

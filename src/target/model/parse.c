@@ -73,6 +73,7 @@ static const struct key keys[] = {
 	{"cache", "inclusion", CHOICE, C(inclusion), 0, 0, xr_inclusion_names, 0},
 	{"cache", "shared_by", COUNT, C(shared_by), 1, XR_MACHINE_CORES, NULL, 0},
 	{"cache", "hash", YES, C(hash), 0, 0, NULL, 0},
+	{"cache", "neighbours_gbs", REAL, C(neighbours_gbs), 0, 1e4, NULL, 0},
 	{"memory", "latency", REAL, M(memory_latency), 0.01, 1e6, NULL, 0},
 	{"memory", "parallelism", COUNT, M(parallelism), 1, 4096, NULL, 0},
 	{"memory", "bandwidth_gbs", REAL, M(bandwidth_gbs), 1e-6, 1e6, NULL, 0},

@@ -86,18 +86,29 @@ void xr_trip_release(struct xr_trip *trip)
 }
 
 struct pace {
-	double issue, per_miss; /* cycles */
+	double issue, per_miss, line; /* cycles; of a line from memory */
 	int n_levels;
 };
 
-static void count(struct xr_tally *tally, const struct pace *pace, const struct xr_met *met)
+static double flow_of(const struct pace *pace, const struct xr_met *met)
 {
 	bool missed = met->level > 0 || pace->n_levels == 0;
-	double beyond = ((missed ? met->latency : 0) + met->tlb + met->down) * pace->per_miss;
+	return fmax(pace->issue, ((missed ? met->latency : 0) + met->tlb + met->down) * pace->per_miss);
+}
+
+/* How long it takes from this step to the next; xr_trip_cycles() says so of many. */
+static double time_of(const struct xr_trip *trip, const struct pace *pace, const struct xr_met *met)
+{
+	double flow = fmax(flow_of(pace, met), met->level == pace->n_levels ? pace->line : 0);
+	return trip->dependent ? fmax((met->latency + met->tlb) / trip->cursors, flow) : flow;
+}
+
+static void count(struct xr_tally *tally, const struct pace *pace, const struct xr_met *met)
+{
 	tally->n++;
 	tally->latency += met->latency + met->tlb;
 	tally->last = met->latency + met->tlb;
-	tally->flow += beyond > pace->issue ? beyond : pace->issue;
+	tally->flow += flow_of(pace, met);
 	tally->from_memory += met->level == pace->n_levels;
 	tally->disturbed += met->level > 0 || met->tlb_level > 0;
 	for (int i = 0; i < met->level && i < XR_MACHINE_CACHES; i++)
@@ -132,12 +143,20 @@ void xr_trip_events(const struct xr_tally *tally, double cycles, const struct xr
 		out->tlb_miss[i] = tally->tlb_miss[i] / tally->n;
 }
 
+/* Of a line from memory, however many are on their way. */
+static double line_cycles(const struct xr_trip *trip, const struct xr_machine *machine, const struct xr_mem *mem)
+{
+	return (double)xr_mem_line(mem, trip->use) / machine->bandwidth_gbs * machine->mhz * 1e-3;
+}
+
 void xr_trip_run(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machine *machine, int core, size_t steps,
                  struct xr_tally *tally)
 {
 	int unit = xr_core_mem_unit(machine);
 	double ports = unit < 0 ? machine->width : fmin(machine->unit[unit].count, machine->width);
-	struct pace pace = {1 / ports, 1.0 / machine->parallelism, xr_mem_levels(mem, trip->use)};
+	struct pace pace = {1 / ports, 1.0 / machine->parallelism, line_cycles(trip, machine, mem),
+	                    xr_mem_levels(mem, trip->use)};
+	bool neighbours = xr_machine_has_neighbours(machine);
 	unsigned cursor =
 		(unsigned)(trip->at % trip->cursors); /* cursors are spread evenly over the cycle and take turns */
 	size_t step = trip->at / trip->cursors;
@@ -150,6 +169,8 @@ void xr_trip_run(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machi
 		struct xr_met met = xr_mem_access(mem, core, trip->buffer, trip->offset[at], trip->use);
 		if (tally)
 			count(tally, &pace, &met);
+		if (neighbours)
+			xr_mem_pass(mem, core, time_of(trip, &pace, &met));
 		if (++cursor == trip->cursors) {
 			cursor = 0;
 			step = step + 1 == trip->n ? 0 : step + 1;
@@ -191,9 +212,10 @@ static bool may_be_strangers(const struct xr_tally *lap, const struct xr_mem *me
 void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machine *machine, int core,
                     struct xr_tally *tally)
 {
-	bool random = xr_machine_replaces_randomly(machine), small = trip->n < 2048;
+	bool neighbours = xr_machine_has_neighbours(machine), small = trip->n < 2048;
+	bool random = xr_machine_replaces_randomly(machine) || neighbours;
 	size_t lap = trip->n; /* together the cursors go round once */
-	int same = 0, most = !small ? 3 : random ? RANDOM_LAPS : 12;
+	int same = 0, most = neighbours || (small && random) ? RANDOM_LAPS : small ? 12 : 3;
 	double before = -1;
 	if (lap < SHORT_LAP)
 		lap *= SHORT_LAPS;
@@ -224,7 +246,6 @@ void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_ma
 double xr_trip_cycles(const struct xr_trip *trip, const struct xr_machine *machine, const struct xr_mem *mem,
                       const struct xr_tally *tally)
 {
-	double line_ns = (double)xr_mem_line(mem, trip->use) / machine->bandwidth_gbs;
-	double flow = fmax(tally->flow, tally->from_memory * line_ns * machine->mhz * 1e-3) / tally->n;
+	double flow = fmax(tally->flow, tally->from_memory * line_cycles(trip, machine, mem)) / tally->n;
 	return trip->dependent ? fmax(tally->latency / tally->n, trip->cursors > 1 ? trip->cursors * flow : 0) : flow;
 }

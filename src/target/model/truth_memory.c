@@ -73,12 +73,28 @@ static bool is_pair(const struct xr_machine *m, int index)
 	return m->cache[index].line_bytes == 2 * m->cache[first].line_bytes;
 }
 
+/* Of a level that throws out by age, what comes back before neighbours have thrown it out: so many bytes, and what
+ * neighbours bring while these are asked for again, are the capacity. Asked for as quickly as they can be had, half of them
+ * from here and half from behind. */
+static double beside_neighbours(const struct xr_machine *m, int index)
+{
+	const struct xr_machine_cache *c = &m->cache[index];
+	double cycles = (c->latency + latency_behind(m, index, XR_HOLDS_DATA)) / 2 / m->parallelism;
+	double ns_of_byte = cycles * 1e3 / m->mhz / (double)c->line_bytes;
+	return (double)c->capacity / (1 + c->neighbours_gbs * ns_of_byte);
+}
+
 static struct xr_truth cache_fact(const struct xr_machine *m, int index, const char *what)
 {
 	const struct xr_machine_cache *c = &m->cache[index];
 	uint64_t ways = xr_machine_ways(c), sets = xr_machine_sets(c), way = c->capacity / ways;
-	bool first = before(m, index, c->holds) < 0, blurred = !first && (c->hash || c->inclusion == XR_EXCLUSIVE);
+	bool first = before(m, index, c->holds)<0, neighbours = c->neighbours_gbs> 0;
+	bool blurred = !first && (c->hash || c->inclusion == XR_EXCLUSIVE || neighbours);
 	const char *why = "sets fill unevenly, or together with those of the nearer level: there is no edge";
+	if (is(what, "capacity") && neighbours)
+		return c->policy != XR_LRU ? unsaid
+		                           : hidden_if(true, "others have a part of it, now more, now less",
+		                                       number(beside_neighbours(m, index), 0.25, 0));
 	if (is(what, "capacity"))
 		return hidden_if(blurred, why, number((double)c->capacity, blurred ? 0.25 : 0, 0));
 	if (is(what, "ways"))

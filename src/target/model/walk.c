@@ -56,11 +56,15 @@ struct walked {
 static void run(struct xr_model *model, struct xr_mem *mem, struct xr_trip *trip, const struct reads *reads,
                 enum xr_walk_kind kind, size_t visits, struct walked *sum)
 {
+	const bool neighbours = xr_machine_has_neighbours(&model->machine);
 	for (size_t i = 0; i < visits; i++) {
 		if (trip->at == 0 && kind == XR_JUMPS)
 			xr_trip_shuffle(trip, xr_rng_next(&model->rng) | 1);
 		struct xr_met met = xr_mem_access(mem, 0, trip->buffer, trip->offset[trip->at], XR_USE_FETCH);
-		sum->cycles += visit_cycles(model, &met, kind);
+		const double cycles = visit_cycles(model, &met, kind);
+		sum->cycles += cycles;
+		if (neighbours)
+			xr_mem_pass(mem, 0, cycles);
 		sum->tally.n++;
 		sum->tally.disturbed += met.level > 0 || met.tlb_level > 0;
 		for (int k = 0; k < met.level; k++)

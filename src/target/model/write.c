@@ -90,6 +90,8 @@ static void put_memory(const struct xr_machine *m, FILE *out)
 		        "write_allocate = %s\nwrite_back = %s\nindex = %s\ninclusion = %s\nshared_by = %d\nhash = %s\n",
 		        yes(c->write_allocate), yes(c->write_back), c->index == XR_VIRTUAL ? "virtual" : "physical",
 		        xr_inclusion_names[c->inclusion], c->shared_by, yes(c->hash));
+		if (c->neighbours_gbs > 0)
+			fprintf(out, "neighbours_gbs = %.12g\n", c->neighbours_gbs);
 	}
 	fprintf(out, "\n[memory]\nlatency = %.12g\nparallelism = %d\nbandwidth_gbs = %.12g\n", m->memory_latency,
 	        m->parallelism, m->bandwidth_gbs);
