@@ -14,7 +14,9 @@ enum {
 	SAMPLES = 3, /* of a look */
 };
 static const double agree = 0.1;   /* two curves of a quiet machine */
-static const double shared = 1.3;  /* times as much is kept by who comes back sooner: others take it away */
+static const double farther = 1.4; /* times what one walk keeps: it keeps little of that, … */
+static const double more = 0.3;    /* … and who comes back sooner so much more: others take it away, … */
+static const double shared = 1.3;  /* … or if he keeps so many times as much */
 static const double flat = 1.25;   /* walks that are all misses: twice as large ones take less than that */
 static const double apart = 1.4;   /* walks that are all misses and such that are none, at least */
 static const double most_of = 0.7; /* what the next level takes: not yet all misses if it is less */
@@ -137,11 +139,19 @@ static int take_curves(struct xr_effective *e, double center)
 
 /* ---- the last one, beside neighbours --------------------------------------------------------------------------- */
 
-/* Returns after more and more bytes until they do not take longer any more: what misses take then. */
+/* A size of which one walk keeps little. */
+static double too_large_for_one(const struct xr_effective *e)
+{
+	return fmax(farther * e->alone, fmax(1.5 * e->inner, FEWEST * e->page));
+}
+
+/* Returns after more and more bytes, that size among them, until they do not take longer any more: what misses take then. */
 static int see_far_end(struct xr_effective *e, struct xr_staircase *curve)
 {
-	double bytes = fmax(1.5 * e->inner, FEWEST * e->page), far = 0, last;
+	double bytes = too_large_for_one(e), far = 0, last;
 
+	while (bytes / 2 > fmax(1.2 * e->inner, FEWEST * e->page))
+		bytes /= 2;
 	for (; bytes <= (double)e->most; bytes *= 2) {
 		if (add_walk(e, floor(bytes / e->page), curve) != 0)
 			return -1;
@@ -155,6 +165,23 @@ static int see_far_end(struct xr_effective *e, struct xr_staircase *curve)
 	e->least_far = fmax(apart * e->near, most_of * e->far);
 	e->far = fmax(e->least_far, far);
 	return 0;
+}
+
+/* The share that is kept of so many bytes, by the walks of a curve around that size. */
+static double share_at(const struct xr_effective *e, const struct xr_staircase *curve, double bytes)
+{
+	double pages = bytes / e->page, below = 0, share = 1;
+
+	for (size_t i = 0; i < curve->n; i++) {
+		double here = kept_of(e, 1, curve->cycles[i]);
+
+		if (curve->pages[i] >= pages)
+			return below > 0 ? share + (here - share) * log(pages / below) / log(curve->pages[i] / below)
+			                 : here;
+		below = curve->pages[i];
+		share = here;
+	}
+	return share;
 }
 
 /* What misses take now. */
@@ -206,6 +233,7 @@ int xr_effective_find(struct xr_effective *e, const struct xr_staircase *curve)
 {
 	struct xr_effective soon = *e;
 	struct xr_staircase ends = {.n = 0};
+	double size;
 
 	e->alone = xr_effective_of(e, curve);
 	if (!e->last) /* nobody else but this core's own threads */
@@ -214,8 +242,9 @@ int xr_effective_find(struct xr_effective *e, const struct xr_staircase *curve)
 	soon.alone = e->alone;
 	if (see_far_end(&soon, &ends) != 0)
 		return -1;
+	size = too_large_for_one(&soon);
 	soon.size = xr_effective_of(&soon, &ends);
-	if (soon.size < shared * e->alone) { /* or was somebody quiet for a moment? */
+	if (share_at(&soon, &ends, size) < share_at(e, curve, size) + more) { /* or was somebody quiet for a moment? */
 		if (take_curves(e, center_of(e, curve)) != 0)
 			return -1;
 		if (soon.size < shared * e->bytes && e->spread < agree)
