@@ -170,6 +170,17 @@ static const char *level_id(struct outer *o, size_t level, const char *what)
 	return xr_arena_printf(xr_run_arena(o->run), "cache.l%zu.%s", level + 1, what);
 }
 
+static double latency_of(const struct outer *o, size_t level)
+{
+	return xr_snap_integer(o->h.level[level].latency, fmax(0.15, 0.02 * o->h.level[level].latency));
+}
+
+/* A cache this near is whole cycles away. Else others were in the way, or lines stayed in the nearer one by chance. */
+static double sure_of_latency(const struct outer *o, size_t level)
+{
+	return latency_of(o, level) == round(latency_of(o, level)) ? 1 : 0.85;
+}
+
 static void put_levels(struct outer *o)
 {
 	struct xr_description *d = xr_run_description(o->run);
@@ -184,16 +195,13 @@ static void put_levels(struct outer *o)
 	xr_fact_add_series(fact, "cache.staircase");
 	xr_fact_add_series(fact, "cache.walk");
 	for (size_t l = 1; l + 1 < o->h.n; l++) {
-		double latency = xr_snap_integer(o->h.level[l].latency, fmax(0.15, 0.02 * o->h.level[l].latency));
-		double whole = latency == round(latency) ? 1 : 0.85; /* a cache this near is whole cycles away */
-
 		/* Within 2 %, if what was seen varies by so much. And somebody who was there all the time adds always the
 		 * same. */
 		double within = o->h.level[l].spread > 0 ? erf(0.02 / o->h.level[l].spread / M_SQRT2) : 1;
 		bool beside = l == 1 && o->second.spread < INFINITY && !o->second.peace;
 
-		fact = xr_fact_number(d, level_id(o, l, "latency"), latency, "cycles",
-		                      fmin(fmin(sure, beside ? 0.7 : whole), fmax(0.3, 0.97 * within)),
+		fact = xr_fact_number(d, level_id(o, l, "latency"), latency_of(o, l), "cycles",
+		                      fmin(fmin(sure, beside ? 0.7 : sure_of_latency(o, l)), fmax(0.3, 0.97 * within)),
 		                      "staircases of pages");
 		xr_fact_add_series(fact, "cache.staircase");
 	}
@@ -307,10 +315,13 @@ static void put_geometry(struct outer *o, size_t level, const struct xr_geometry
 {
 	const double contradicts = 4, differs = 1.6;
 	struct xr_description *d = xr_run_description(o->run);
-	double sure = sure_of_votes(g->agree, g->n_said), line, way, share, kept = walks_find(o, level);
+	double sure = sure_of_votes(g->agree, g->n_said), line, way, share, kept = walks_find(o, level), bytes;
 	double page = (double)(o->evict.page ? o->evict.page : o->evict.item);
 	struct xr_fact *fact[2];
 
+	/* Where lines stay in the first level by chance, a class needs more members than it has ways. */
+	if (!xr_hierarchy_is_restless(&o->h))
+		sure = fmin(sure, sure_of_latency(o, level));
 	/* What a miss takes is known from the next level; if that may be none, this may be wrong, too. */
 	if (xr_hierarchy_is_narrow(&o->h, level) || xr_hierarchy_is_narrow(&o->h, level + 1))
 		sure = fmin(sure, xr_hierarchy_sure(&o->h));
@@ -327,12 +338,14 @@ static void put_geometry(struct outer *o, size_t level, const struct xr_geometry
 		if (g->agree * 2 <= g->n_said && g->n_said > 1)
 			xr_fact_doubt(fact[i], "only %zu of %zu classes of pages say so", g->agree, g->n_said);
 	}
-	/* … and the number of classes, a power of two, to be the one before (others may leave less of it than there is); … */
-	if (kept > differs * xr_description_number(d, level_id(o, level, "capacity"), kept))
+	/* … and the number of classes, a power of two, to be the one before, or the one after (but others may leave less of it
+	 * than there is: then pages are still not pushed out by fewer); … */
+	bytes = xr_description_number(d, level_id(o, level, "capacity"), kept);
+	if (kept > differs * bytes || (kept > 0 && differs * fmax(kept, o->h.level[level].items * page) < bytes))
 		fact[1]->confidence = fmin(fact[1]->confidence, most_sure);
 	/* … and pages to be of far fewer classes than they are; or there were more members than there are ways, where
 	 * replacement is by chance. */
-	if (kept > contradicts * xr_description_number(d, level_id(o, level, "capacity"), kept))
+	if (kept > contradicts * bytes)
 		for (size_t i = 0; i < 2; i++)
 			xr_fact_doubt(fact[i], "walks over all lines find %.0f KiB in it", kept / 1024);
 }

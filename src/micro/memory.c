@@ -72,6 +72,15 @@ static bool is_translation_known(struct xr_run *run)
 	        (!second || second->status == XR_OK || second->status == XR_UNSUPPORTED));
 }
 
+/* Nothing was seen behind the first TLB, but that itself is not known well: who throws out by chance hides what is behind. */
+static bool may_hide_second(struct xr_run *run)
+{
+	const struct xr_fact *first = xr_description_fact(xr_run_description(run), "tlb.d1.entries");
+	const struct xr_fact *second = xr_description_fact(xr_run_description(run), "tlb.d2.penalty");
+
+	return first && first->status == XR_OK && first->confidence < 0.9 && (!second || second->status != XR_OK);
+}
+
 /* What translation costs was taken off: how wrong that may be, as a share of the latency. */
 static double doubt_of_translation(struct xr_run *run, double cycles)
 {
@@ -93,7 +102,7 @@ static void put(struct xr_run *run, const struct latency *l)
 	struct xr_description *d = xr_run_description(run);
 	const double cycles = l->cycles;
 	const bool quick = xr_walk_may_be_cached(run, cycles * l->cycle_ns);
-	double most = l->close ? 0.6 : !is_translation_known(run) ? 0.5 : quick ? 0.8 : 0.97;
+	double most = l->close ? 0.6 : !is_translation_known(run) ? 0.5 : quick || may_hide_second(run) ? 0.8 : 0.97;
 	double off = 2 * l->spread + 4 * l->grown / cycles + doubt_of_translation(run, cycles);
 	double sure = fmax(0.3, most - off);
 	struct xr_fact *fact[2];
