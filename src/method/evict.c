@@ -18,6 +18,8 @@ static const double waits = 0.2;      /* of the patience left, one call */
  * are seen in them; one in each eight, for outer caches may have lines several times as long, and fetch these in pairs;
  * all different modulo 8, so that they go to different sets. */
 static const uint32_t marks[] = {0, 9, 20, 26, 39, 46, 51, 61};
+/* As far from all of them, in lines, if 2, 4, 6 or 8 are used. */
+static const uint32_t besides[] = {6, 28, 48, 57};
 
 void xr_evict_shape(struct xr_evict *evict, uint64_t item, uint64_t line, uint32_t lines)
 {
@@ -100,7 +102,7 @@ static struct xr_spec script(const struct xr_evict *e, uint32_t x, const struct 
 	struct xr_evict sparse = *e;
 	unsigned passes = e->passes ? e->passes : PASSES;
 	uint32_t lines = lines_for(e, others->n, passes);
-	uint64_t beside = xr_evict_line(e, e->lines - 1) + 2 * e->line;
+	uint64_t beside = besides[(e->lines - 1) / 2] * e->line;
 	struct xr_phase own, all = visit(e, *others, lines, XR_TOUCH, passes);
 	struct xr_spec spec = {.kind = XR_CHAIN};
 

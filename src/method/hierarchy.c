@@ -11,6 +11,7 @@ enum {
 	STAIRS_MAX = 5, /* of pages, beside a neighbour */
 	SEEN_WELL = 10, /* steps, and on a quiet machine */
 	LONG_EACH = 4,  /* so many in each staircase: then it is a level */
+	BEYOND = 2,     /* times the first level is looked at closely */
 	VOTES = 2,      /* for or against it, that others do not outweigh */
 };
 static const double waited_little = 0.05; /* of the time for waiting */
@@ -135,7 +136,7 @@ int xr_hierarchy_find(struct xr_hierarchy *h)
 	struct xr_staircase *near = &stairs.of[NEAR], *far = &stairs.of[FAR], *first = &stairs.of[CLIMBS];
 
 	stairs.order[NEAR] = order_of(h, false);
-	if (climb(h, &stairs) != 0 || xr_staircase_near(&h->evict, h->hit, near) != 0 ||
+	if (climb(h, &stairs) != 0 || xr_staircase_near(&h->evict, BEYOND * h->inner, h->hit, near) != 0 ||
 	    xr_staircase_far(&h->all, h->room / 256, h->room, h->most, first->cycles[first->n - 1], far) != 0)
 		return -1;
 	do {

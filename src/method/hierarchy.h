@@ -12,6 +12,7 @@ struct xr_hierarchy {
 	uint64_t room, most;                  /* bytes walked over; at most, if need be */
 	size_t n_items;                       /* of the buffer */
 	double hit;                           /* latency of the first level */
+	uint64_t inner;                       /* bytes of it */
 	struct xr_level level[XR_LEVELS_MAX]; /* result: [0] is the first cache; the last one is memory */
 	size_t n;
 	struct xr_staircase first, walk;      /* result: the first staircase, the walks */

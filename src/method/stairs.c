@@ -390,7 +390,7 @@ int xr_staircase_far(const struct xr_walk *walk, uint64_t from, uint64_t to, uin
 	return 0;
 }
 
-int xr_staircase_near(const struct xr_evict *evict, double hit, struct xr_staircase *stairs)
+int xr_staircase_near(const struct xr_evict *evict, uint64_t reach, double hit, struct xr_staircase *stairs)
 {
 	struct xr_evict e = *evict;
 	struct xr_items set[XR_STAIRS_MAX + EXTRA];
@@ -400,7 +400,7 @@ int xr_staircase_near(const struct xr_evict *evict, double hit, struct xr_stairc
 	size_t k;
 
 	e.exact = true;
-	for (e.block = FINE; FINE_MAX * e.block < FINE_PAGES * page;)
+	for (e.block = FINE; FINE_MAX * e.block < FINE_PAGES * page || FINE_MAX * e.block < reach;)
 		e.block *= 2;
 	while (n < FINE_MAX && e.item + (n + 1) * e.block <= e.buffer.bytes) {
 		order[n] = n;

@@ -35,8 +35,9 @@ int xr_staircase_check(const struct xr_evict *evict, uint32_t x, const uint32_t 
 int xr_staircase_climb(const struct xr_evict *evict, uint32_t x, const uint32_t *order, size_t n, double hit,
                        double top, struct xr_staircase *stairs);
 
-/* One of the first page, the others being blocks of it, all lines of them: sees levels that few pages overflow. */
-int xr_staircase_near(const struct xr_evict *evict, double hit, struct xr_staircase *stairs);
+/* One of the first page, the others being blocks, all lines of them, of `reach` bytes and a few pages: sees levels that so few
+ * overflow. */
+int xr_staircase_near(const struct xr_evict *evict, uint64_t reach, double hit, struct xr_staircase *stairs);
 
 /* Not one page, but all of them: random walks over all lines of `from` to `to` bytes, the cost of translation taken off.
  * Rounds the steps, but sees levels that no set of pages fills. Goes on beyond `to`, up to `most`, until it is flat or

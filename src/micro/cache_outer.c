@@ -132,6 +132,7 @@ static int find_levels(struct outer *o)
 	o->h.most = o->most;
 	o->h.n_items = o->n_items;
 	o->h.hit = o->hit;
+	o->h.inner = o->first.ways * o->first.way;
 	if (xr_hierarchy_find(&o->h) != 0)
 		return -1;
 	xr_series_put(d, "cache.staircase", "pages visited in between", "", first->pages, "time of a line of the page",

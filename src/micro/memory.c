@@ -30,6 +30,7 @@ enum {
 	LAST = 16 /* times the largest cache */
 };
 static const double same = 0.03, noise = 0.004;
+static const double counts = 0.02; /* a share of a walk that a cache may hold */
 static const double steady = 0.02; /* samples of a walk that nobody disturbs */
 static const double least_bytes = 32 << 20, most_bytes = 256 << 20;
 
@@ -210,7 +211,7 @@ static bool is_slower(double cycles, double than, double spread)
  * will be visited soon, and visits farther apart take longer. */
 static int walk_apart(struct xr_walk *walk, double bytes, struct growth *g, struct latency *l)
 {
-	while (l->cached > noise && 2 * walk->line <= APART_MOST) {
+	while (l->cached > counts && 2 * walk->line <= APART_MOST) {
 		struct growth apart = {.near = g->near};
 		struct latency full = *l, half = *l;
 
@@ -219,7 +220,7 @@ static int walk_apart(struct xr_walk *walk, double bytes, struct growth *g, stru
 			return -1;
 		if (is_slower(apart.full, g->full, full.spread) && walk_over(walk, bytes / 2, &apart.half, &half) != 0)
 			return -1;
-		if (apart.half <= 0) {
+		if (!is_slower(fmin(apart.half, apart.full), g->full, fmax(half.spread, full.spread))) {
 			walk->line /= 2;
 			break;
 		}
