@@ -72,8 +72,10 @@ int xr_walk_read(const struct xr_walk *w, uint64_t bytes, struct xr_reading *rea
 		return -1;
 	if (reading->status == XR_READ_OK && w->page) {
 		double cycle_ns = reading->ns / reading->cycles;
+		double cost = translation(&w->tlbs, (double)bytes / (double)w->page);
 
-		reading->cycles -= translation(&w->tlbs, (double)bytes / (double)w->page);
+		reading->cycles -=
+			cost < reading->cycles ? cost : 0; /* more than all of it: it is not what was thought */
 		reading->ns = reading->cycles * cycle_ns;
 	}
 	return 0;
