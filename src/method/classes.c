@@ -274,6 +274,7 @@ static int confirm(const struct xr_laps *laps, struct xr_class *c)
 	for (size_t i = 0; i < c->n; i++)
 		if (yes[i])
 			c->trouble = "the pages that push each other out form no class";
+	c->misses = lap[c->n].misses;
 	if (!yes[c->n] || !still || lap[c->n].padded != lap[0].padded)
 		c->trouble = "pages push each other out at times only";
 	return 0;

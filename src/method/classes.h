@@ -17,10 +17,11 @@ struct xr_first {
 };
 
 struct xr_class {
-	uint32_t *item;      /* the class: one more than fit */
+	uint32_t *item; /* the class: one more than fit */
 	size_t n;
 	size_t from;         /* it was chosen from the first so many items, */
 	size_t fits;         /* of which so many do not overflow */
+	double misses;       /* of a lap over all of it, at least */
 	const char *trouble; /* why there is none; NULL: there is one */
 };
 

@@ -16,6 +16,7 @@ enum {
 static const double patience = 2;                             /* times as much beside a neighbour */
 static const double visits_most = 8e5, visits_of_one = 3.5e5; /* of all classes, of one */
 static const double quiet = 0.01;                             /* of what a visit takes */
+static const double one_miss = 1.3;                           /* and no more, of a lap */
 
 static uint32_t *random_order(struct xr_run *run, size_t n)
 {
@@ -109,6 +110,9 @@ static void count_votes(struct xr_geometry *g)
 		return;
 	g->ways = (size_t)xr_mode(value, g->n_said, &share);
 	g->agree = (size_t)lround(share * (double)g->n_said);
+	g->weak = true;
+	for (size_t i = 0; i < g->n_said; i++)
+		g->weak = g->weak && (g->said[i].weak || g->said[i].ways != g->ways);
 }
 
 /* A class, and where it was found. */
@@ -165,6 +169,7 @@ static int testify(const struct found *f, bool is_new, const struct xr_first *fi
 	if (c->trouble || c->n < 2)
 		return 0;
 	said->ways = c->n - 1;
+	said->weak = c->misses < one_miss;
 	g->n_said++;
 	if (xr_flush_joins(&laps, c, &joins) != 0)
 		return -1;
@@ -201,8 +206,10 @@ int xr_geometry_find(const struct xr_laps *level, const struct xr_first *first, 
 	     t < XR_CLASSES_TRIED && g->agree < WANTED + (g->n_said - g->agree) && g->left > 0 && vain < IN_VAIN; t++) {
 		double before = fmin(g->left, visits_of_one), left = before;
 
-		/* Where nobody disturbs, the same pages elsewhere are as good a second witness as others, and at hand. */
-		if (fresh && !level->disturbed) {
+		/* Where nobody disturbs, the same pages elsewhere are as good a second witness as others, and at hand. But
+		 * where a lap misses only once, it may be a stranger whom a tree of bits keeps in the set, and no page
+		 * too many. */
+		if (fresh && !level->disturbed && f.class.misses > one_miss) {
 			f.laps.left = &left;
 			if (xr_class_elsewhere(&f.laps, random_place(&f.laps), &f.class) != 0)
 				return -1;

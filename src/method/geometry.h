@@ -13,16 +13,18 @@ struct xr_testimony {
 	bool meets[XR_DELTAS]; /* do its halves, 8 << i bytes apart? */
 	bool has_meets;
 	struct xr_colours colours; /* from it, and those before it that say the same */
-	uint32_t apart;        /* items: what the distances of its members have in common */
+	uint32_t apart;            /* items: what the distances of its members have in common */
+	bool weak;                 /* it misses once in a lap: a stranger may do that, too */
 };
 
 /* What was found about one level. */
 struct xr_geometry {
 	struct xr_testimony said[XR_CLASSES_TRIED];
 	size_t n_said;
-	size_t ways;  /* what most of them say */
-	size_t agree; /* how many these are */
-	double left;  /* visits that may still be made; 0 before: as many as usual */
+	size_t ways;         /* what most of them say */
+	size_t agree;        /* how many these are */
+	bool weak;           /* none of those that agree misses more than once in a lap over all of it */
+	double left;         /* visits that may still be made; 0 before: as many as usual */
 	const char *trouble; /* of the last class that was none */
 };
 

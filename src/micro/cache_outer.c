@@ -323,6 +323,8 @@ static void put_geometry(struct outer *o, size_t level, const struct xr_geometry
 	/* Where lines stay in the first level by chance, a class needs more members than it has ways. */
 	if (!xr_hierarchy_is_restless(&o->h))
 		sure = fmin(sure, sure_of_latency(o, level));
+	if (g->weak)
+		sure = fmin(sure, most_sure);
 	/* What a miss takes is known from the next level; if that may be none, this may be wrong, too. */
 	if (xr_hierarchy_is_narrow(&o->h, level) || xr_hierarchy_is_narrow(&o->h, level + 1))
 		sure = fmin(sure, xr_hierarchy_sure(&o->h));
