@@ -23,7 +23,7 @@ static const double most_of = 0.7; /* what the next level takes: not yet all mis
 static const double enough = 0.2;  /* of the walk: one that the level keeps so much more of has fewer lines */
 static const double octaves = 0.6; /* from a look that was all misses to the next */
 static const double beyond = 3;    /* times the size: all misses */
-static const double lines_of_part = 2.5e6;
+static const double lines_of_part = 2e6;
 
 /* Of a walk over so many bytes, those that the level answered. */
 static double kept_of(const struct xr_effective *e, double bytes, double cycles)

@@ -13,7 +13,7 @@ enum {
 	WANTED = 2,      /* classes that agree, more than those that do not */
 	IN_VAIN = 3,     /* attempts at the first of them */
 };
-static const double patience = 2;                             /* times as much beside a neighbour */
+static const double patience = 1.5;                           /* times as much beside a neighbour */
 static const double visits_most = 8e5, visits_of_one = 3.5e5; /* of all classes, of one */
 static const double quiet = 0.01;                             /* of what a visit takes */
 static const double one_miss = 1.3;                           /* and no more, of a lap */

@@ -13,6 +13,7 @@ enum {
 	LONG_EACH = 4,  /* so many in each staircase: then it is a level */
 	BEYOND = 2,     /* times the first level is looked at closely */
 	VOTES = 2,      /* for or against it, that others do not outweigh */
+	RETURNS = 3,    /* samples */
 };
 static const double waited_little = 0.05; /* of the time for waiting */
 static const double varies = 0.15;        /* of the latency of a level: too much for one */
@@ -23,6 +24,7 @@ static const double restless = 0.05;
 /* Times as many pages as the nearer one: else it may be none; and where the clock is too coarse to ask its lines. */
 static const double narrow = 2, narrow_unchecked = 4;
 static const double clear_of_noise = 2;
+static const double clearly = 1.5; /* times */
 
 /* The staircases, and what others each of them visits, nearest first, the page looked at being the last of them. */
 struct stairs {
@@ -130,6 +132,35 @@ static bool is_unclear(const struct xr_hierarchy *h, size_t climbs)
 	return unclear && climbs < STAIRS_MAX;
 }
 
+/* Others who use the third level leave little of it by the time a staircase comes back to a page, at times nothing. Lines that
+ * are asked for again at once show it: after two or three times what pushes a page out of the second level they come from
+ * neither that nor memory. */
+static int find_hidden(struct xr_hierarchy *h)
+{
+	const struct xr_level inner = h->level[1], memory = h->level[2];
+	double bytes = inner.items * (double)h->evict.item, cycles[2];
+
+	if (h->n != 3 || bytes == 0 || 3 * bytes > (double)h->most || !xr_hierarchy_is_restless(h))
+		return 0;
+	for (int i = 0; i < 2; i++) {
+		if (xr_walk_return(&h->all, (uint64_t)((2 + i) * bytes), RETURNS, &cycles[i]) != 0)
+			return -1;
+		if (cycles[i] < clearly * inner.latency || clearly * cycles[i] > memory.latency)
+			return 0;
+	}
+	if (fmax(cycles[0], cycles[1]) > clearly * fmin(cycles[0], cycles[1]))
+		return 0;
+	h->level[2] = (struct xr_level){.latency = fmin(cycles[0], cycles[1]),
+	                                .items = 3 * inner.items,
+	                                .seen = 2,
+	                                .witnesses = 1,
+	                                .spread = fabs(cycles[1] / cycles[0] - 1)};
+	h->level[3] = memory;
+	h->n = 4;
+	h->unsettled.between++;
+	return 0;
+}
+
 int xr_hierarchy_find(struct xr_hierarchy *h)
 {
 	struct stairs stairs = {.n = CLIMBS};
@@ -146,7 +177,7 @@ int xr_hierarchy_find(struct xr_hierarchy *h)
 	} while (is_unclear(h, stairs.n - CLIMBS));
 	h->first = *first;
 	h->walk = *far;
-	return check_levels(h, &stairs);
+	return check_levels(h, &stairs) != 0 || find_hidden(h) != 0 ? -1 : 0;
 }
 
 bool xr_hierarchy_is_narrow(const struct xr_hierarchy *h, size_t l)
