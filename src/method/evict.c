@@ -40,6 +40,14 @@ uint64_t xr_evict_line(const struct xr_evict *evict, uint32_t i)
 	return marks[i] * evict->line;
 }
 
+static uint64_t line_beside(const struct xr_evict *e)
+{
+	size_t i = (e->lines - 1) / 2;
+
+	assert(i < sizeof besides / sizeof *besides);
+	return besides[i] * e->line;
+}
+
 /* The lines of these items, in pairs, for a pair is a span. */
 static struct xr_span *spans_of(const struct xr_evict *e, const struct xr_items *items, uint32_t lines, size_t *n)
 {
@@ -102,7 +110,7 @@ static struct xr_spec script(const struct xr_evict *e, uint32_t x, const struct 
 	struct xr_evict sparse = *e;
 	unsigned passes = e->passes ? e->passes : PASSES;
 	uint32_t lines = lines_for(e, others->n, passes);
-	uint64_t beside = besides[(e->lines - 1) / 2] * e->line;
+	uint64_t beside = line_beside(e);
 	struct xr_phase own, all = visit(e, *others, lines, XR_TOUCH, passes);
 	struct xr_spec spec = {.kind = XR_CHAIN};
 
