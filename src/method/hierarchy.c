@@ -23,6 +23,7 @@ static const double restless = 0.05;
 
 /* Times as many pages as the nearer one: else it may be none; and where the clock is too coarse to ask its lines. */
 static const double narrow = 2, narrow_unchecked = 4;
+static const double hardly_more = 1.4; /* pages: no cache is built behind one that is as large */
 static const double clear_of_noise = 2;
 static const double clearly = 1.5; /* times */
 
@@ -97,7 +98,9 @@ static int check_levels(struct xr_hierarchy *h, const struct stairs *stairs)
 
 		if (!is_coarse(h) && (!plain || mixed) && votes_for(h, stairs, l, &sum) != 0)
 			return -1;
-		if (!plain && sum < (level->weak ? VOTES : 0)) {
+		/* Beside a neighbour lines of a page leave one after the other, too, before the page is gone. */
+		if ((!plain && sum < (level->weak ? VOTES : 0)) ||
+		    (xr_hierarchy_is_restless(h) && level->items > 0 && level->items < hardly_more * level[-1].items)) {
 			take_out(h, stairs, l);
 			continue;
 		}
