@@ -1,6 +1,6 @@
 #include "judge.h"
+#include "truth.h"
 
-#include "target/model/truth.h"
 #include "xray.h"
 
 #include <math.h>

@@ -1,6 +1,5 @@
 #include "shrink.h"
-
-#include "target/model/truth.h"
+#include "truth.h"
 
 #include <stdio.h>
 #include <stdlib.h>

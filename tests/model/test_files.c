@@ -3,8 +3,7 @@
  *   test_files [FILE...]   prints TAP; what is wrong or missed beside the truth. XR_SEED: another throw of the dice
  */
 #include "../lib/judge.h"
-
-#include "target/model/truth.h"
+#include "../lib/truth.h"
 
 #include <glob.h>
 #include <stdio.h>

@@ -6,9 +6,10 @@
  *
  * XR_DEEP: how many machines in all; XR_SEED: the first one's seed; XR_ONLY: only these facts (a selector); XR_VARIED:
  * with larger pages, longer outer lines, pages in a row, TLBs of other policies among them.
- * Prints TAP. A micro-benchmark joins by existing; what it must find is what target/model/truth.c says of its ids.
+ * Prints TAP. A micro-benchmark joins by existing; what it must find is what tests/lib/truth.c says of its ids.
  */
 #include "../lib/judge.h"
+#include "../lib/random.h"
 #include "../lib/shrink.h"
 
 #include "xray.h"

@@ -1,6 +1,7 @@
 /* Which operations share units, and how many are started per cycle: on random machines as their files say. Prints
  * TAP. */
 #include "../lib/judge.h"
+#include "../lib/random.h"
 #include "target/model/core.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* Random machines are legal, the same everywhere, and their truths are what their files say. */
-#include "target/model/truth.h"
+#include "../lib/random.h"
+#include "../lib/truth.h"
 #include "target/model/model.h"
 
 #include <setjmp.h>

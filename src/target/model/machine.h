@@ -160,16 +160,4 @@ uint64_t xr_machine_tlb_ways(const struct xr_machine_tlb *tlb);   /* full: all e
  * what is left then divides TLBs. Neighbours stay as quick: what is divided takes that part of the time. */
 struct xr_machine xr_machine_scaled(const struct xr_machine *machine, uint64_t by, uint64_t stride);
 
-/* A random machine: the same arguments give the same machine everywhere. */
-enum xr_mix { XR_REALISTIC, XR_UNIFORM, XR_ADVERSARIAL, XR_MIXED };   /* XR_MIXED: 60 / 30 / 10 % by the seed */
-enum xr_noise { XR_QUIET, XR_STANDARD, XR_HOSTILE };
-void xr_machine_random(struct xr_machine *machine, uint64_t seed, enum xr_mix mix, enum xr_noise noise);
-
-/* Moves what xr_machine_random() leaves alone: larger pages, longer lines of the outer caches, pages that lie in a row, TLBs
- * that do not throw out by age. What was drawn before stays as it is. */
-void xr_machine_vary(struct xr_machine *machine, uint64_t seed);
-/* One from a wider field: legal, but perhaps such as nobody would build. */
-void xr_machine_wild(struct xr_machine *machine, uint64_t seed, enum xr_noise noise);
-void xr_machine_set_noise(struct xr_machine *machine, uint64_t seed, enum xr_noise noise);
-
 #endif

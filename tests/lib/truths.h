@@ -1,11 +1,12 @@
 /* How truths are made, for the files that know them: the words of a fact's id, and what may be said of it.
  */
-#ifndef XR_TARGET_MODEL_TRUTHS_H
-#define XR_TARGET_MODEL_TRUTHS_H
+#ifndef XR_TESTS_LIB_TRUTHS_H
+#define XR_TESTS_LIB_TRUTHS_H
+
+#include "truth.h"
 
 #include "target/model/core.h"
 #include "target/model/model.h"
-#include "target/model/truth.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * Not every fact that a file implies can be found out by timing: a cache whose way fits a page has an index nobody can
  * see. Such truths are hidden: an engine must say that it does not know, or be right.
  */
-#ifndef XR_TARGET_MODEL_TRUTH_H
-#define XR_TARGET_MODEL_TRUTH_H
+#ifndef XR_TESTS_LIB_TRUTH_H
+#define XR_TESTS_LIB_TRUTH_H
 
 #include "target/model/machine.h"
 

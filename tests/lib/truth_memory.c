@@ -1,5 +1,5 @@
 /* What a simulated machine's caches, TLBs and memory are, and what of that software can see. */
-#include "target/model/truths.h"
+#include "truths.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * with one trap that broke a published method: a direct-mapped first level, ways of the outer level smaller than the
  * inner one, a TLB that reaches less far than the first cache, random replacement, a clock of a microsecond, and so on.
  */
-#include "target/model/machine.h"
+#include "random.h"
 
 #include "util/rng.h"
 

@@ -1,4 +1,4 @@
-#include "target/model/truths.h"
+#include "truths.h"
 
 #include <math.h>
 #include <stdio.h>

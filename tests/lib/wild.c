@@ -4,7 +4,7 @@
  * of inclusion, operations and levels missing, types emulated; or the shape of a machine that was built, with a thing
  * or two changed, or with one trap that once fooled somebody.
  */
-#include "target/model/machine.h"
+#include "random.h"
 
 #include "util/rng.h"
 
