@@ -35,8 +35,8 @@ void xr_belief_add(struct xr_belief *belief, const double *log, double log_none,
 size_t xr_belief_best(const struct xr_belief *belief, double *p);
 double xr_belief_p(const struct xr_belief *belief, size_t h);
 
-/* The probability that `value` of the true hypothesis is the best one's: hypotheses may differ in what nobody asks. value[h] for
- * each of n; *best gets the likeliest value (NAN: none of these). */
+/* The likeliest value of something that hypotheses say, value[h] for each of n, and its probability: hypotheses may differ in
+ * what nobody asks. *best: NAN where none of these is likelier. */
 double xr_belief_of(const struct xr_belief *belief, const double *value, double *best);
 
 /* What a question would tell, in nats, at most: hypotheses predict predicted[h] (logarithms), and the answer is known to
