@@ -1,5 +1,6 @@
 /* A recorded machine: answers from a file what a real one once answered. */
 #include "target/backend.h"
+#include "target/border.h"
 #include "target/open.h"
 #include "target/record.h"
 #include "target/recording.h"
@@ -130,8 +131,11 @@ static int load(struct replay *r, const char *path, struct xr_error *err)
 		}
 		json_decref(line);
 	}
+	struct xr_error why = {0};
 	if (!status && !r->base.info.kind)
 		status = xr_fail(err, XR_EXIT_USE, "%s: not a recording: it does not say of what machine", path);
+	else if (!status && xr_border_info(&r->base.info, &why))
+		status = xr_fail(err, XR_EXIT_USE, "%s: not a machine: %s", path, why.text);
 	xr_strbuf_release(&text);
 	return status;
 }

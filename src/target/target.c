@@ -6,6 +6,7 @@
  * rare impossibly quick sample decides; more rounds for the points whose samples disagree, all points interleaved.
  */
 #include "target/backend.h"
+#include "target/border.h"
 #include "target/record.h"
 
 #include "stat/stat.h"
@@ -16,12 +17,14 @@
 #include <string.h>
 #include <time.h>
 
-enum { ROUNDS_FIRST = 9, ROUNDS_MAX = 45, ROUNDS_MORE = 9 };
+enum { ROUNDS_FIRST = 9, ROUNDS_MAX = 45, ROUNDS_MORE = 9, SAMPLES_MAX = 1 << 20 };
 static const double good_spread = 0.01;
 static const double mode_gap = 0.25;
 
 void xr_raw_add(struct xr_raw_list *list, struct xr_raw raw)
 {
+	if (list->n >= SAMPLES_MAX)
+		return;
 	if (list->n == list->room) {
 		list->room = list->room ? list->room * 2 : 16;
 		list->raw = xr_realloc(list->raw, list->room, sizeof *list->raw);
@@ -78,12 +81,6 @@ static double seconds_now(void)
 	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* Observations that are not "so much work in so much time". */
-static bool is_plain_observation(const struct xr_spec *spec)
-{
-	return spec->kind == XR_CLOCK || (spec->kind == XR_TEAM && spec->team.kind == XR_SLICES);
-}
-
 /* Keeps the samples that nobody disturbed; if these are too few to decide from, the others after them, the
  * worst ones last. */
 static size_t keep_clean(const struct xr_raw_list *list, struct xr_raw *kept, int *disturbed)
@@ -108,6 +105,12 @@ static size_t keep_clean(const struct xr_raw_list *list, struct xr_raw *kept, in
 	return n;
 }
 
+/* Of next to nothing, everything is a large share: whole is enough. */
+static double relative(double share)
+{
+	return share >= 0 && share < 1e9 ? share : 1;
+}
+
 static void summarise_observations(struct xr_target *target, const struct xr_raw *raw, size_t n, struct xr_reading *out)
 {
 	double *value = xr_arena_array(&target->samples, double, n);
@@ -116,7 +119,7 @@ static void summarise_observations(struct xr_target *target, const struct xr_raw
 	out->sample = value;
 	out->ns = xr_lower(value, n);
 	out->median_ns = xr_median(value, n);
-	out->spread = xr_spread(value, n);
+	out->spread = relative(xr_spread(value, n));
 	out->cycle_ns = raw[0].ref_ns;
 	if (out->cycle_ns > 0) {
 		out->cycles = out->ns / out->cycle_ns;
@@ -147,7 +150,7 @@ static void summarise(struct xr_target *target, const struct xr_raw_list *list, 
 	out->disturbed = (size_t)out->n_disturbed > n / 2;
 	out->samples = (int)n;
 	out->dropped = (int)(list->n - n);
-	if (is_plain_observation(spec)) {
+	if (xr_is_plain_observation(spec)) {
 		summarise_observations(target, raw, n, out);
 		goto out;
 	}
@@ -173,14 +176,14 @@ static void summarise(struct xr_target *target, const struct xr_raw_list *list, 
 	for (size_t i = 0; i < n; i++)
 		sample[i] = (raw[i].long_ns * per_ref[i] - overhead) / raw[i].long_ops;
 	out->sample = sample;
-	out->spread = xr_spread(sample, n);
+	out->spread = relative(xr_spread(sample, n));
 	if (out->cycles > 0 && raw[0].short_ops > 0)
-		out->nonlinear = fabs(overhead) / (out->cycles * raw[0].long_ops);
+		out->nonlinear = relative(fabs(overhead) / (out->cycles * raw[0].long_ops));
 
 	double fast, slow;
 	if (n >= 9 && xr_bimodal(sample, n, mode_gap, &fast, &slow)) {
 		out->bimodal = true;
-		if (out->cycles > fast * 1.05) {
+		if (fast > 0 && out->cycles > fast * 1.05) {
 			out->ns *= fast / out->cycles;
 			out->cycles = fast;
 		}
@@ -188,6 +191,32 @@ static void summarise(struct xr_target *target, const struct xr_raw_list *list, 
 out:
 	free(raw);
 	free(work);
+}
+
+/* Samples that cannot be go no further. */
+static void turn_away(const struct xr_spec *spec, struct xr_raw_list *list)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < list->n; i++)
+		if (xr_border_raw(spec, &list->raw[i]))
+			list->raw[n++] = list->raw[i];
+	list->n = n;
+}
+
+static void read_point(struct xr_target *target, const struct xr_spec *spec, struct xr_raw_list *list,
+                       struct xr_reading *out)
+{
+	size_t given = list->n;
+	turn_away(spec, list);
+	if (out->status != XR_READ_OK)
+		return;
+	if (!list->n) {
+		out->status = XR_READ_FAILED;
+		out->reason = given ? "the target gave samples that cannot be" : "the target gave no sample";
+		return;
+	}
+	summarise(target, list, spec, out);
+	xr_border_reading(spec, out);
 }
 
 /* More rounds for the points whose samples disagree. */
@@ -200,7 +229,7 @@ static int refine(struct xr_target *target, const struct xr_effort *effort, cons
 		size_t k = 0;
 		for (size_t i = 0; i < n; i++)
 			if (out[i].status == XR_READ_OK &&
-			    (done == 0 || (out[i].spread > good_spread && !is_plain_observation(&specs[i]))))
+			    (done == 0 || (out[i].spread > good_spread && !xr_is_plain_observation(&specs[i]))))
 				idx[k++] = i;
 		if (!k)
 			break;
@@ -211,15 +240,8 @@ static int refine(struct xr_target *target, const struct xr_effort *effort, cons
 		if (status)
 			break;
 		done += rounds;
-		for (size_t j = 0; j < k; j++) {
-			struct xr_reading *r = &out[idx[j]];
-			if (r->status == XR_READ_OK && lists[idx[j]].n == 0) {
-				r->status = XR_READ_FAILED;
-				r->reason = "the target gave no sample";
-			}
-			if (r->status == XR_READ_OK)
-				summarise(target, &lists[idx[j]], &specs[idx[j]], r);
-		}
+		for (size_t j = 0; j < k; j++)
+			read_point(target, &specs[idx[j]], &lists[idx[j]], &out[idx[j]]);
 	}
 	free(idx);
 	return status;
@@ -244,6 +266,8 @@ int xr_target_time(struct xr_target *target, const struct xr_effort *effort, con
 	xr_arena_release(&target->samples);
 	if (target->backend->time) { /* a recording of a recording holds what was asked for */
 		int status = target->backend->time(target, &e, specs, n, out, err);
+		for (size_t i = 0; i < n && !status; i++)
+			xr_border_reading(&specs[i], &out[i]);
 		return !status && target->recorder ? xr_recorder_put(target->recorder, &e, specs, n, out, err) : status;
 	}
 	struct xr_raw_list *lists = xr_calloc(n, sizeof *lists);
@@ -254,6 +278,8 @@ int xr_target_time(struct xr_target *target, const struct xr_effort *effort, con
 	target->preparing_s += prepared - start;
 	if (!status)
 		status = refine(target, &e, specs, n, lists, out, err);
+	for (size_t i = 0; i < n && !status; i++)
+		xr_border_reading(&specs[i], &out[i]);
 	target->timing_s += seconds_now() - prepared;
 	if (target->backend->done)
 		target->backend->done(target);

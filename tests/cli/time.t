@@ -28,3 +28,6 @@ in flight *4
 $ xray time 'p0 = sin(p0)' --target $TOP/machines/p6.ini
 2| xray: 'p0 = sin(p0)': the model's compiler knows *
 ? 2
+
+# One that the compiler removes, or that leaves the loop, takes no time: a doubt, not a crash.
+$ for form in barrier switch; do for s in return break continue 'p0 = p0'; do xray time "$s" --form $form --cache-dir c > out 2> err; s=$?; [ $s = 4 ] || [ $s = 1 ] || echo "$form $s"; done; done

@@ -12,6 +12,7 @@
 #include "util/memory.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,11 +55,25 @@ static int start_agent(struct xr_host *h, struct xr_proc *proc, const char *prog
 	return status;
 }
 
+static bool may_run_on(const struct xr_target_info *info, int cpu)
+{
+	for (int i = 0; i < info->n_cpus; i++)
+		if (info->cpu_ids[i] == cpu)
+			return true;
+	return false;
+}
+
 /* The agent looks for a core that is left alone; the next one starts where it is. */
 static void now_on(struct xr_host *h, int cpu)
 {
-	if (cpu >= 0)
+	if (cpu >= 0 && may_run_on(&h->base.info, cpu))
 		h->cpu = h->base.info.cpu_used = cpu;
+}
+
+static bool sensible(const struct xr_host *h)
+{
+	return h->cost_ns > 0 && h->cost_ns < 1e12 && h->granule_ns > 0 && h->granule_ns < 1e12 && h->reference_adds > 0 &&
+	       h->reference_adds <= 1 << 20 && h->core_alone >= 0 && h->core_alone < 1e12;
 }
 
 static int greet(struct xr_host *h, struct xr_proc *proc, struct xr_error *err)
@@ -69,7 +84,11 @@ static int greet(struct xr_host *h, struct xr_proc *proc, struct xr_error *err)
 	    sscanf(line, "hello 1 %lf %lf %d %lf %d", &h->cost_ns, &h->granule_ns, &h->reference_adds, &h->core_alone,
 	           &cpu) == 5) {
 		now_on(h, cpu);
-		return 0;
+		if (sensible(h))
+			return 0;
+		xr_proc_stop(proc, NULL);
+		return xr_fail(err, XR_EXIT_TARGET, "the agent's clock cannot be: it costs %g ns and goes in steps of %g ns",
+		               h->cost_ns, h->granule_ns);
 	}
 	struct xr_strbuf how = {0};
 	xr_proc_stop(proc, &how);
@@ -182,9 +201,10 @@ static enum ending listen(struct xr_host *h, struct xr_proc *proc, double silenc
 		int cpu;
 		if (sscanf(line, "done %lf %lf %d", &left_ns, &quiet_ns, &cpu) == 3) {
 			now_on(h, cpu);
+			left_ns = fmax(0, fmin(left_ns, h->given_ns)); /* it cannot have more than it was given */
 			h->patience_ns -= h->given_ns - left_ns;
 			h->given_ns = left_ns;
-			h->quiet_ns = quiet_ns;
+			h->quiet_ns = fmax(0, fmin(quiet_ns, h->quiet_ns));
 			return DONE;
 		}
 		if (sscanf(line, "try %zu", &index) == 1) {
@@ -511,14 +531,6 @@ static const struct xr_backend host_backend = {
 };
 
 /* ---- opening ---- */
-
-static bool may_run_on(const struct xr_target_info *info, int cpu)
-{
-	for (int i = 0; i < info->n_cpus; i++)
-		if (info->cpu_ids[i] == cpu)
-			return true;
-	return false;
-}
 
 static void describe(struct xr_host *h, const struct xr_host_options *options)
 {
