@@ -38,7 +38,7 @@ static void place_pages(const struct xr_sets *probe, uint64_t stride, unsigned n
 {
 	const struct lines *lines = probe->self;
 	const uint64_t block = (uint64_t)probe->bench->block, line = lines->line > block ? lines->line : block;
-	const uint64_t turns = probe->page / line;
+	const uint64_t turns = probe->page > line ? probe->page / line : 1;
 	size_t at = 0;
 	for (unsigned k = 0; k < sets; k++)
 		for (unsigned i = 0; i < n; i++, at++) {

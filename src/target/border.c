@@ -11,7 +11,7 @@ static const double least_cycle_ns = 1e-6, most_cycle_ns = 1e9;
 static const double nothing_cycles = 0.02;
 static const double most_code_bytes = 1e12, most_per_statement = 1e9;
 enum { CPUS_MAX = 1 << 16, CPU_MAX = 1 << 20 };
-static const uint64_t most_memory = UINT64_C(1) << 52, most_page = UINT64_C(1) << 30;
+static const uint64_t most_memory = UINT64_C(1) << 52, least_page = 256, most_page = UINT64_C(1) << 30;
 
 bool xr_is_plain_observation(const struct xr_spec *spec)
 {
@@ -142,7 +142,8 @@ int xr_border_info(const struct xr_target_info *info, struct xr_error *err)
 		return xr_fail(err, XR_EXIT_USE, "a quota of %g CPUs", info->cpu_quota);
 	if (info->memory_bytes > most_memory)
 		return xr_fail(err, XR_EXIT_USE, "more memory than there is");
-	if (info->page_bytes > most_page || (info->page_bytes & (info->page_bytes - 1)))
-		return xr_fail(err, XR_EXIT_USE, "pages are a power of two, of at most 1 GiB");
+	if (info->page_bytes && (info->page_bytes < least_page || info->page_bytes > most_page ||
+	                         (info->page_bytes & (info->page_bytes - 1))))
+		return xr_fail(err, XR_EXIT_USE, "pages are a power of two, of 256 bytes to 1 GiB");
 	return 0;
 }
