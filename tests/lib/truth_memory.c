@@ -105,9 +105,12 @@ static struct xr_truth cache_fact(const struct xr_machine *m, int index, const c
 		               : hidden_if(blurred, why, count(c->line_bytes));
 	if (is(what, "latency"))
 		return in_cycles(m, c->latency);
-	if (is(what, "policy"))
+	if (is(what, "policy")) {
+		char policy[XR_POLICY_TEXT];
+		xr_policy_text(c->policy, policy);
 		return hidden_if((c->hash && sets > 1) || ways > 64, "its sets cannot be looked at one by one",
-		                 text(xr_policy_names[c->policy]));
+		                 text(policy));
+	}
 	if (is(what, "write_allocate"))
 		return exact(json_boolean(c->write_allocate));
 	if (is(what, "write_back"))

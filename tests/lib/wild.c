@@ -238,7 +238,7 @@ static void perturb(struct xr_machine *m, struct xr_rng *rng)
 		new_ways(c, (uint64_t)pick(rng, odd_ways));
 		break;
 	case 1:
-		c->policy = range(rng, 0, XR_N_POLICIES - 1);
+		c->policy = range(rng, 0, XR_SRRIP);
 		break;
 	case 2:
 		c->latency += range(rng, 0, 2);

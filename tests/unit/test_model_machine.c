@@ -111,7 +111,7 @@ static void what_is_wrong_is_named_with_its_line(void **state)
 	refused("[threads]\ncores = 5\nnodes = 2\n", "evenly");
 	refused("[page]\nsize = 5000\n", "power of two");
 	refused("[noise]\njitter = \001\n", "not a text file");
-	refused("[cache l1d]\npolicy = mru\n", "must be one of lru plru nru fifo random srrip");
+	refused("[cache l1d]\npolicy = clock\n", "must be one of lru plru nru fifo random srrip");
 	char line[3000] = "[cpu]\nmhz = ";
 	memset(line + strlen(line), '7', 1000);
 	refused(line, "m.ini:4: line too long");

@@ -2,7 +2,7 @@
  * does not know. */
 #include "method/overflow.h"
 
-#include "target/model/array.h"
+#include "infer/array.h"
 #include "util/rng.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Sets that overflow softly: the share of visits that miss, and the ways read back from curves of such sets. */
 #include "method/soft.h"
 
-#include "target/model/array.h"
+#include "infer/array.h"
 #include "util/rng.h"
 
 #include <math.h>

@@ -2,10 +2,13 @@
 
 #include <string.h>
 
-enum { LINES_MAX = 1 << 25 };
-
-const char *const xr_policy_names[] = {"lru", "plru", "nru", "fifo", "random", "srrip", NULL};
 const char *const xr_inclusion_names[] = {"none", "inclusive", "exclusive", NULL};
+const char *const xr_holds_names[] = {"-", "data", "code", "both", NULL};
+const char *const xr_placement_names[] = {"random", "contiguous", "runs", NULL};
+const char *const xr_pages_names[] = {"both", "small", "huge", NULL};
+const char *const xr_lies_names[] = {"none", "zero", "scaled", "random", "swapped", NULL};
+const char *const xr_section_names[] = {"cpu",    "registers", "page",     "walk",  "code", "decoded",
+                                        "branch", "threads",   "counters", "noise", NULL};
 
 void xr_machine_init(struct xr_machine *machine)
 {
@@ -30,6 +33,18 @@ void xr_machine_init(struct xr_machine *machine)
 		.huge_bytes = 2 << 20,
 		.placement = XR_PLACE_RANDOM,
 		.resizing_ms = 5,
+		.run_pages = 16,
+		.vector_ms = 0.7,
+		.vector_from = 64,
+		.walk_entry_bits = 64,
+		.lines_ahead = 1,
+		.pages_ahead = 1,
+		.decoded_ways = 8,
+		.decoded_window = 64,
+		.decoded_per_line = 8,
+		.sibling_ms = 20,
+		.sibling_takes = 0.5,
+		.migrate_us = 20,
 		.prefetch_distance = 4,
 		.cores = 4,
 		.smt = 1,
@@ -84,10 +99,10 @@ int xr_machine_unit(const struct xr_machine *machine, const char *name)
 bool xr_machine_replaces_randomly(const struct xr_machine *machine)
 {
 	for (int i = 0; i < machine->n_caches; i++)
-		if (machine->cache[i].policy == XR_RANDOM)
+		if (xr_policy_is_random(machine->cache[i].policy) || xr_policy_is_random(machine->cache[i].rival))
 			return true;
 	for (int i = 0; i < machine->n_tlbs; i++)
-		if (machine->tlb[i].policy == XR_RANDOM)
+		if (xr_policy_is_random(machine->tlb[i].policy))
 			return true;
 	return false;
 }
@@ -151,149 +166,6 @@ const struct xr_machine_op *xr_machine_op(const struct xr_machine *machine, enum
 		                  type); /* [fma] says yes and nothing else: costs what a multiply does */
 	}
 	return section_of(machine, op, type);
-}
-
-static bool is_power(uint64_t n)
-{
-	return n && !(n & (n - 1));
-}
-
-static int check_op(struct xr_machine *machine, struct xr_machine_op *op, enum xr_op which, bool fp, const char *name,
-                    struct xr_error *err)
-{
-	static const char *const fallback[2][3] = {{"alu", "int", "core"}, {"fp", "fpu", "alu"}};
-	if (!op->there)
-		return 0;
-	if (op->unit_name[0]) {
-		op->unit = xr_machine_unit(machine, op->unit_name);
-		if (op->unit < 0)
-			return xr_fail(err, XR_EXIT_USE,
-			               "%s:%d: [op %s] uses unit '%s', which [cpu] units does not list", name, op->line,
-			               xr_ops[which].name, op->unit_name);
-		return 0;
-	}
-	op->unit = xr_machine_unit(machine, xr_ops[which].name);
-	for (int i = 0; i < 3 && op->unit < 0; i++)
-		op->unit = xr_machine_unit(machine, fallback[fp][i]);
-	if (op->unit < 0)
-		op->unit = 0;
-	memcpy(op->unit_name, machine->unit[op->unit].name, sizeof op->unit_name);
-	return 0;
-}
-
-static int check_ops(struct xr_machine *machine, const char *name, struct xr_error *err)
-{
-	for (int op = 0; op < XR_N_OPS; op++) {
-		for (int c = 0; c < XR_N_CLASSES; c++)
-			if (check_op(machine, &machine->class_op[op][c], (enum xr_op)op, c == XR_CLASS_FP, name, err))
-				return -1;
-		for (int t = 0; t < XR_N_TYPES; t++)
-			if (check_op(machine, &machine->type_op[op][t], (enum xr_op)op, xr_types[t].fp, name, err))
-				return -1;
-	}
-	return 0;
-}
-
-static int check_cache(const struct xr_machine *machine, const struct xr_machine_cache *c, const char *name,
-                       struct xr_error *err)
-{
-	if (!c->capacity || !c->line_bytes)
-		return xr_fail(err, XR_EXIT_USE, "%s:%d: [cache %s] has no %s", name, c->line, c->name,
-		               c->capacity ? "line" : "capacity");
-	if (!is_power(c->line_bytes))
-		return xr_fail(err, XR_EXIT_USE, "%s:%d: [cache %s] line = %llu is not a power of two", name, c->line,
-		               c->name, (unsigned long long)c->line_bytes);
-	uint64_t lines = c->capacity / c->line_bytes, ways = c->ways ? c->ways : lines;
-	if (!lines || c->capacity % c->line_bytes || ways > lines || lines % ways)
-		return xr_fail(err, XR_EXIT_USE,
-		               "%s:%d: [cache %s] capacity = %llu is not a multiple of ways x line = %llu", name,
-		               c->line, c->name, (unsigned long long)c->capacity,
-		               (unsigned long long)(ways * c->line_bytes));
-	if (lines > LINES_MAX)
-		return xr_fail(err, XR_EXIT_USE, "%s:%d: [cache %s] has %llu lines, more than can be simulated (%d)",
-		               name, c->line, c->name, (unsigned long long)lines, LINES_MAX);
-	if (!is_power(lines / ways) && !c->hash)
-		return xr_fail(err, XR_EXIT_USE,
-		               "%s:%d: [cache %s] has %llu sets, not a power of two: only hash = yes can", name,
-		               c->line, c->name, (unsigned long long)(lines / ways));
-	if (machine->page_bytes && c->line_bytes > machine->page_bytes)
-		return xr_fail(err, XR_EXIT_USE, "%s:%d: [cache %s] line = %llu is longer than a page", name, c->line,
-		               c->name, (unsigned long long)c->line_bytes);
-	if (c->shared_by > machine->cores)
-		return xr_fail(err, XR_EXIT_USE, "%s:%d: [cache %s] shared_by = %d, but there are %d cores", name,
-		               c->line, c->name, c->shared_by, machine->cores);
-	if (c->neighbours_gbs > 0 && !(c->holds & XR_HOLDS_DATA))
-		return xr_fail(err, XR_EXIT_USE, "%s:%d: [cache %s] neighbours_gbs = %g, but it holds no data", name,
-		               c->line, c->name, c->neighbours_gbs);
-	return 0;
-}
-
-static void find_shared_units(struct xr_machine *machine)
-{
-	char names[sizeof machine->shared_names];
-	char *rest = NULL;
-	memcpy(names, machine->shared_names, sizeof names);
-	machine->shared_units = 0;
-	for (char *word = strtok_r(names, " \t,", &rest); word; word = strtok_r(NULL, " \t,", &rest)) {
-		int unit = xr_machine_unit(machine, word);
-		if (unit >= 0)
-			machine->shared_units |= 1u << unit;
-	}
-}
-
-/* Files list levels from the core outwards, but may list those of data before those of code: [tlb d2] that holds both,
- * then [tlb i1]. What holds one kind is nearer than what holds both; beyond that the order of the file stands. */
-static void put_in_order(struct xr_machine *machine)
-{
-	for (int i = 1; i < machine->n_caches; i++)
-		for (int j = i;
-		     j && machine->cache[j].holds != XR_HOLDS_BOTH && machine->cache[j - 1].holds == XR_HOLDS_BOTH;
-		     j--) {
-			struct xr_machine_cache swap = machine->cache[j];
-			machine->cache[j] = machine->cache[j - 1];
-			machine->cache[j - 1] = swap;
-		}
-	for (int i = 1; i < machine->n_tlbs; i++)
-		for (int j = i;
-		     j && machine->tlb[j].holds != XR_HOLDS_BOTH && machine->tlb[j - 1].holds == XR_HOLDS_BOTH; j--) {
-			struct xr_machine_tlb swap = machine->tlb[j];
-			machine->tlb[j] = machine->tlb[j - 1];
-			machine->tlb[j - 1] = swap;
-		}
-}
-
-int xr_machine_check(struct xr_machine *machine, const char *name, struct xr_error *err)
-{
-	if (check_ops(machine, name, err))
-		return -1;
-	for (int i = 0; i < machine->n_caches; i++)
-		if (check_cache(machine, &machine->cache[i], name, err))
-			return -1;
-	for (int i = 0; i < machine->n_tlbs; i++) {
-		const struct xr_machine_tlb *t = &machine->tlb[i];
-		uint64_t ways = t->ways ? t->ways : t->entries;
-		if (!t->entries || ways > t->entries || t->entries % ways)
-			return xr_fail(err, XR_EXIT_USE,
-			               "%s:%d: [tlb %s] entries = %llu is not a multiple of ways = %llu", name, t->line,
-			               t->name, (unsigned long long)t->entries, (unsigned long long)ways);
-	}
-	if (machine->page_bytes && !is_power(machine->page_bytes))
-		return xr_fail(err, XR_EXIT_USE, "%s:1: [page] size = %llu is not a power of two", name,
-		               (unsigned long long)machine->page_bytes);
-	if (!machine->page_bytes)
-		machine->huge_bytes = 0;
-	if (machine->huge_bytes && (!is_power(machine->huge_bytes) || machine->huge_bytes <= machine->page_bytes))
-		return xr_fail(err, XR_EXIT_USE, "%s:1: [page] huge = %llu is not a power of two above size", name,
-		               (unsigned long long)machine->huge_bytes);
-	if (machine->vector_bytes && !is_power((uint64_t)machine->vector_bytes))
-		return xr_fail(err, XR_EXIT_USE, "%s:1: [registers] vector_bytes = %d is not a power of two", name,
-		               machine->vector_bytes);
-	if (machine->nodes > machine->cores || machine->cores % machine->nodes)
-		return xr_fail(err, XR_EXIT_USE, "%s:1: [threads] cores = %d cannot be split evenly over nodes = %d",
-		               name, machine->cores, machine->nodes);
-	find_shared_units(machine);
-	put_in_order(machine);
-	return 0;
 }
 
 static void scale(uint64_t *total, uint64_t *ways, uint64_t unit, uint64_t by)

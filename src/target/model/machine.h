@@ -6,6 +6,8 @@
 #ifndef XR_TARGET_MODEL_MACHINE_H
 #define XR_TARGET_MODEL_MACHINE_H
 
+#include "infer/index.h"
+#include "infer/policy.h"
 #include "nano/ops.h"
 #include "util/error.h"
 
@@ -19,17 +21,39 @@ enum {
 	XR_MACHINE_UNITS = 16,
 	XR_MACHINE_CACHES = 8,
 	XR_MACHINE_TLBS = 6,
+	XR_MACHINE_BTBS = 4,
+	XR_MACHINE_WALK = 6,   /* levels of a page table */
 	XR_MACHINE_CORES = 1024,
 };
 
 enum xr_holds { XR_HOLDS_DATA = 1, XR_HOLDS_CODE = 2, XR_HOLDS_BOTH = 3 };
-enum xr_policy { XR_LRU, XR_PLRU, XR_NRU, XR_FIFO, XR_RANDOM, XR_SRRIP, XR_N_POLICIES };
 enum xr_inclusion { XR_INCLUSION_NONE, XR_INCLUSIVE, XR_EXCLUSIVE };
 enum xr_index { XR_VIRTUAL, XR_PHYSICAL };
-enum xr_placement { XR_PLACE_RANDOM, XR_PLACE_CONTIGUOUS };
+enum xr_placement { XR_PLACE_RANDOM, XR_PLACE_CONTIGUOUS, XR_PLACE_RUNS };
+enum xr_pages { XR_PAGES_BOTH, XR_PAGES_SMALL, XR_PAGES_HUGE };
+enum xr_lies { XR_LIES_NONE, XR_LIES_ZERO, XR_LIES_SCALED, XR_LIES_RANDOM, XR_LIES_SWAPPED };
 
-extern const char *const xr_policy_names[];    /* by enum xr_policy; NULL ends */
 extern const char *const xr_inclusion_names[]; /* by enum xr_inclusion; NULL ends */
+extern const char *const xr_holds_names[];     /* as the next ones, by their enum */
+extern const char *const xr_placement_names[];
+extern const char *const xr_pages_names[];
+extern const char *const xr_lies_names[];
+
+/* Sections that are there once: where they begin in the file, for complaints. */
+enum xr_machine_section {
+	XR_IN_CPU,
+	XR_IN_REGISTERS,
+	XR_IN_PAGE,
+	XR_IN_WALK,
+	XR_IN_CODE,
+	XR_IN_DECODED,
+	XR_IN_BRANCH,
+	XR_IN_THREADS,
+	XR_IN_COUNTERS,
+	XR_IN_NOISE,
+	XR_N_SECTIONS
+};
+extern const char *const xr_section_names[]; /* NULL ends */
 
 struct xr_machine_unit {
 	char name[16];
@@ -51,6 +75,13 @@ struct xr_machine_cache {
 	uint64_t ways;       /* 0: full */
 	double latency;
 	int policy, write_allocate, write_back, index, inclusion, hash;
+	int rival, leaders;  /* adaptive: the policy that policy duels with (0: none), and the sets that each leads */
+	int modulo;          /* the set is the line's number modulo the sets, however many */
+	int slices;          /* 0: not sliced; else the sets are dealt to so many slices */
+	struct xr_index_bits slice_bits; /* bits of the slice's number; none: a hash that nobody knows */
+	struct xr_index_bits index_bits; /* bits of the set's number; none: plain */
+	struct xr_index_bits way_bits;   /* tag of the way predictor, of virtual addresses; none: no predictor */
+	double same_set_cycles;          /* more for a miss in the set of the access before */
 	int shared_by;
 	double neighbours_gbs; /* that others, not simulated, bring in all the time */
 	int line;
@@ -63,6 +94,21 @@ struct xr_machine_tlb {
 	double penalty;
 	int policy;
 	int fold; /* the set is the exclusive or of the two lowest fields of the page number */
+	struct xr_index_bits index_bits; /* bits of the set's number, from those of the page's; none: plain */
+	int coalesce;       /* neighbouring pages, neighbours in memory, that one entry covers; 0 as 1 */
+	int pages;          /* enum xr_pages: that it translates */
+	uint64_t huge_ways; /* of the ways, those of huge pages alone; 0: all are everybody's */
+	uint64_t code_ways; /* of the ways, those that code may have; 0: all */
+	int line;
+};
+
+/* A level of jump targets. */
+struct xr_machine_btb {
+	char name[16];
+	uint64_t entries, ways; /* ways 0: full */
+	double cycles;          /* more for a foreseen jump whose target is found here */
+	int shift;              /* lowest address bit of the index, and of the tag */
+	struct xr_index_bits index_bits; /* none: plain */
 	int line;
 };
 
@@ -76,6 +122,10 @@ struct xr_machine {
 	struct xr_machine_unit unit[XR_MACHINE_UNITS];
 	int n_units;
 	double timer_ns, timer_cost_ns;
+	double timer_spread;         /* relative, of the cost of a look */
+	int value_prediction;        /* nobody waits for loads whose addresses follow a constant step */
+	double vector_mhz, vector_ms; /* clock while wide vectors run and so long after; 0: the same */
+	int vector_from;             /* bytes of a wide vector */
 
 	int registers_int, registers_fp, registers_vector;
 	int vector_bytes;
@@ -98,10 +148,29 @@ struct xr_machine {
 	uint64_t page_bytes, huge_bytes; /* 0: none */
 	int placement, resizing;
 	double resizing_ms;
+	uint64_t run_pages;              /* that lie in a row, where placement is runs */
+	uint64_t host_bytes;             /* pages of the host below; 0: there is none */
+
+	int walk_levels;                 /* of the page table; 0: a walk is the last TLB's penalty and nothing else */
+	double walk_step;                /* cycles of a step that reads no cache */
+	char walk_tables[16];            /* cache that keeps lines of the table, with all behind it; "": a step takes walk_step */
+	int walk_entry_bits;             /* of an entry of a table: 64, less on a scaled machine */
+	uint64_t walk_cache[XR_MACHINE_WALK]; /* entries of the walk caches, from the level above the last on; 0: none */
 
 	int prefetch_adjacent, prefetch_stride, prefetch_stream;
 	int prefetch_code;
 	int prefetch_distance;
+	uint64_t prefetch_temporal;      /* misses in a row that are remembered with who came next; 0: none */
+	int prefetch_code_lines;         /* next lines that a miss of code brings along */
+
+	int lines_ahead, pages_ahead;    /* lines and translations of foreseen code that are fetched at once */
+	double decode;                   /* statements decoded in a cycle; 0: no limit but width */
+	uint64_t decoded_ops, decoded_ways, decoded_window; /* cache of decoded code; 0: none */
+	int decoded_per_line, decoded_inclusive;
+	struct xr_machine_btb btb[XR_MACHINE_BTBS];
+	int n_btbs;
+	double btb_miss;                 /* cycles of a foreseen jump that no btb knows */
+	uint64_t learns;                 /* jumps of a fixed order that are foreseen at most; 0: any number */
 
 	int cores, smt, nodes;
 	uint32_t shared_units; /* bit per unit */
@@ -112,6 +181,8 @@ struct xr_machine {
 	double timeslice_ms, switch_us;
 	double mispredict;
 	int counters;
+	int lies; /* enum xr_lies */
+	int section_line[XR_N_SECTIONS];
 
 	/* noise */
 	double jitter, interrupts_hz, interrupt_us, drift;
@@ -119,6 +190,9 @@ struct xr_machine {
 	double step, step_ms;            /* the clock changes by up to ±step every step_ms or so */
 	double ramp, ramp_ms;            /* starts slower by ramp, comes up over ramp_ms */
 	double low;                      /* share of samples that read impossibly quick (up to 10 %) */
+	double sibling, sibling_ms;      /* share of time that the other thread of the core is busy, in stays of about so long */
+	double sibling_takes;            /* of first caches, first TLBs and shared units, while it is there */
+	double migrate_hz, migrate_us;   /* a hypervisor moves the CPUs: so often, and that takes so long */
 };
 
 /* Everything at its default: no cache, no TLB, no operation. */

@@ -7,7 +7,7 @@
 #define XR_TARGET_MODEL_MEM_H
 
 #include "nano/spec.h"
-#include "target/model/array.h"
+#include "infer/array.h"
 #include "target/model/machine.h"
 
 struct xr_mem;

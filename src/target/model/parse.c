@@ -1,122 +1,20 @@
-/* Machine files: inih splits lines, a table says what each key is.
+/* Machine files: inih splits lines, a table (keys.c) says what each key is.
  *
  * inih is a C library of few lines and has few-line habits: it cuts lines at a fixed length, takes indented lines for
  * continuations, cuts long section names, says nothing of sections without keys, and does not tell the handler where
- * it is. So the lines pass through a reader here that hands it only lines it will not misread, and counts them.
+ * it is. So the lines pass through a reader here that hands it only lines it will not misread, and counts them; keys with
+ * long values (lists of bits) it takes itself.
  */
-#include "target/model/machine.h"
+#include "target/model/keys.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <ini.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_MAX_BYTES = 48, FILE_MAX_BYTES = 1 << 20, SEEN_MAX = 2048 };
-
-enum kind {
-	COUNT,  /* int */
-	NUMBER, /* uint64_t */
-	SIZE,   /* uint64_t with K, M, G */
-	REAL,   /* double */
-	YES,    /* int, yes or no */
-	CHOICE, /* int, index of a word */
-	WORDS,  /* char[size] */
-};
-
-struct key {
-	const char *section, *name;
-	enum kind kind;
-	size_t offset;
-	double min, max;
-	const char *const *choices; /* CHOICE: the words; SIZE, NUMBER: a word that stands for 0 */
-	size_t size;                /* WORDS */
-};
-
-static const char *const holds_names[] = {"-", "data", "code", "both", NULL};
-static const char *const index_names[] = {"virtual", "physical", NULL};
-static const char *const placement_names[] = {"random", "contiguous", NULL};
-static const char *const full_name[] = {"full", NULL};
-static const char *const none_name[] = {"none", NULL};
-
-#define M(field) offsetof(struct xr_machine, field)
-#define C(field) offsetof(struct xr_machine_cache, field)
-#define T(field) offsetof(struct xr_machine_tlb, field)
-#define O(field) offsetof(struct xr_machine_op, field)
-#define GIB 1073741824.0
-
-static const struct key keys[] = {
-	{"target", "name", WORDS, M(name), 0, 0, NULL, XR_MACHINE_NAME},
-	{"cpu", "mhz", REAL, M(mhz), 0.001, 1e6, NULL, 0},
-	{"cpu", "width", COUNT, M(width), 1, 64, NULL, 0},
-	{"cpu", "timer_ns", REAL, M(timer_ns), 0.001, 1e9, NULL, 0},
-	{"cpu", "timer_cost_ns", REAL, M(timer_cost_ns), 0, 1e6, NULL, 0},
-	{"registers", "int", COUNT, M(registers_int), 0, 1024, NULL, 0},
-	{"registers", "fp", COUNT, M(registers_fp), 0, 1024, NULL, 0},
-	{"registers", "vector", COUNT, M(registers_vector), 0, 1024, NULL, 0},
-	{"registers", "vector_bytes", COUNT, M(vector_bytes), 0, 4096, NULL, 0},
-	{"registers", "spill_cycles", REAL, M(spill_cycles), 0, 1e4, NULL, 0},
-	{"op", "latency", REAL, O(latency), 0.01, 1e6, NULL, 0},
-	{"op", "busy", REAL, O(busy), 0.01, 1e6, NULL, 0},
-	{"op", "unit", WORDS, O(unit_name), 0, 0, NULL, 16},
-	{"cache", "holds", CHOICE, C(holds), 0, 0, holds_names, 0},
-	{"cache", "capacity", SIZE, C(capacity), 16, 64 * GIB, NULL, 0},
-	{"cache", "ways", NUMBER, C(ways), 1, 1 << 24, full_name, 0},
-	{"cache", "line", SIZE, C(line_bytes), 4, 1 << 16, NULL, 0},
-	{"cache", "latency", REAL, C(latency), 0.01, 1e6, NULL, 0},
-	{"cache", "policy", CHOICE, C(policy), 0, 0, xr_policy_names, 0},
-	{"cache", "write_allocate", YES, C(write_allocate), 0, 0, NULL, 0},
-	{"cache", "write_back", YES, C(write_back), 0, 0, NULL, 0},
-	{"cache", "index", CHOICE, C(index), 0, 0, index_names, 0},
-	{"cache", "inclusion", CHOICE, C(inclusion), 0, 0, xr_inclusion_names, 0},
-	{"cache", "shared_by", COUNT, C(shared_by), 1, XR_MACHINE_CORES, NULL, 0},
-	{"cache", "hash", YES, C(hash), 0, 0, NULL, 0},
-	{"cache", "neighbours_gbs", REAL, C(neighbours_gbs), 0, 1e4, NULL, 0},
-	{"memory", "latency", REAL, M(memory_latency), 0.01, 1e6, NULL, 0},
-	{"memory", "parallelism", COUNT, M(parallelism), 1, 4096, NULL, 0},
-	{"memory", "bandwidth_gbs", REAL, M(bandwidth_gbs), 1e-6, 1e6, NULL, 0},
-	{"memory", "size", SIZE, M(memory_bytes), 64, 1048576 * GIB, NULL, 0},
-	{"page", "size", SIZE, M(page_bytes), 0, GIB, NULL, 0},
-	{"page", "huge", SIZE, M(huge_bytes), 0, 64 * GIB, none_name, 0},
-	{"page", "placement", CHOICE, M(placement), 0, 0, placement_names, 0},
-	{"page", "resizing", YES, M(resizing), 0, 0, NULL, 0},
-	{"page", "resizing_ms", REAL, M(resizing_ms), 0, 1e6, NULL, 0},
-	{"tlb", "holds", CHOICE, T(holds), 0, 0, holds_names, 0},
-	{"tlb", "entries", NUMBER, T(entries), 1, 1 << 20, NULL, 0},
-	{"tlb", "ways", NUMBER, T(ways), 1, 1 << 20, full_name, 0},
-	{"tlb", "penalty", REAL, T(penalty), 0, 1e6, NULL, 0},
-	{"tlb", "policy", CHOICE, T(policy), 0, 0, xr_policy_names, 0},
-	{"tlb", "fold", YES, T(fold), 0, 0, NULL, 0},
-	{"prefetch", "adjacent", YES, M(prefetch_adjacent), 0, 0, NULL, 0},
-	{"prefetch", "stride", YES, M(prefetch_stride), 0, 0, NULL, 0},
-	{"prefetch", "stream", YES, M(prefetch_stream), 0, 0, NULL, 0},
-	{"prefetch", "code", YES, M(prefetch_code), 0, 0, NULL, 0},
-	{"prefetch", "distance", COUNT, M(prefetch_distance), 1, 64, NULL, 0},
-	{"threads", "cores", COUNT, M(cores), 1, XR_MACHINE_CORES, NULL, 0},
-	{"threads", "smt", COUNT, M(smt), 1, 16, NULL, 0},
-	{"threads", "shared_units", WORDS, M(shared_names), 0, 0, NULL, 128},
-	{"threads", "nodes", COUNT, M(nodes), 1, XR_MACHINE_CORES, NULL, 0},
-	{"threads", "second", WORDS, M(second), 0, 0, NULL, 128},
-	{"threads", "near_ns", REAL, M(near_ns), 0.01, 1e9, NULL, 0},
-	{"threads", "far_ns", REAL, M(far_ns), 0.01, 1e9, NULL, 0},
-	{"os", "timeslice_ms", REAL, M(timeslice_ms), 0, 1e6, NULL, 0},
-	{"os", "switch_us", REAL, M(switch_us), 0.001, 1e6, NULL, 0},
-	{"branch", "mispredict", REAL, M(mispredict), 0, 1e5, NULL, 0},
-	{"counters", "available", YES, M(counters), 0, 0, NULL, 0},
-	{"noise", "jitter", REAL, M(jitter), 0, 10, NULL, 0},
-	{"noise", "interrupts_hz", REAL, M(interrupts_hz), 0, 1e6, NULL, 0},
-	{"noise", "interrupt_us", REAL, M(interrupt_us), 0, 1e6, NULL, 0},
-	{"noise", "drift", REAL, M(drift), 0, 0.9, NULL, 0},
-	{"noise", "preempt_hz", REAL, M(preempt_hz), 0, 1e5, NULL, 0},
-	{"noise", "preempt_ms", REAL, M(preempt_ms), 0, 1e5, NULL, 0},
-	{"noise", "step", REAL, M(step), 0, 0.9, NULL, 0},
-	{"noise", "step_ms", REAL, M(step_ms), 0.001, 1e6, NULL, 0},
-	{"noise", "ramp", REAL, M(ramp), 0, 0.95, NULL, 0},
-	{"noise", "ramp_ms", REAL, M(ramp_ms), 0.001, 1e6, NULL, 0},
-	{"noise", "low", REAL, M(low), 0, 1, NULL, 0},
-};
+enum { NAME_MAX_BYTES = 48, FILE_MAX_BYTES = 1 << 20, SEEN_MAX = 2048, LINE_MAX_BYTES = 1000 };
 
 struct parser {
 	struct xr_machine *machine;
@@ -159,96 +57,6 @@ static int fail(struct parser *p, const char *format, ...)
 
 /* ---- values ---- */
 
-static int parse_number(struct parser *p, const struct key *key, const char *text, bool units, double *out)
-{
-	char *end;
-	size_t digits = strspn(text, "0123456789.eE+-");
-	double value = digits ? strtod(text, &end) : 0;
-	if (!digits)
-		return fail(p, "%s = %s: not a number", key->name, text);
-	if (units && end[0] && !end[1])
-		switch (toupper((unsigned char)*end)) {
-		case 'G':
-			value *= 1024; /* fall through */
-		case 'M':
-			value *= 1024; /* fall through */
-		case 'K':
-			value *= 1024;
-			end++;
-		}
-	if (end == text || *end)
-		return fail(p, "%s = %s: not a number%s", key->name, text, units ? " with K, M or G" : "");
-	if (!(value >= key->min && value <= key->max))
-		return fail(p, "%s = %s: must be from %.12g to %.12g", key->name, text, key->min, key->max);
-	if (key->kind != REAL && value != floor(value))
-		return fail(p, "%s = %s: must be a whole number", key->name, text);
-	*out = value;
-	return 1;
-}
-
-static int parse_choice(struct parser *p, const struct key *key, const char *text, int *out)
-{
-	char all[128] = "";
-	for (int i = 0; key->choices[i]; i++) {
-		if (!strcmp(text, key->choices[i]) && strcmp(text, "-")) {
-			*out = i;
-			return 1;
-		}
-		if (strcmp(key->choices[i], "-") && strlen(all) + strlen(key->choices[i]) + 2 < sizeof all)
-			strcat(strcat(all, " "), key->choices[i]);
-	}
-	return fail(p, "%s = %s: must be one of%s", key->name, text, all);
-}
-
-static int parse_yes(struct parser *p, const char *name, const char *text, int *out)
-{
-	if (strcmp(text, "yes") && strcmp(text, "no"))
-		return fail(p, "%s = %s: must be yes or no", name, text);
-	*out = !strcmp(text, "yes");
-	return 1;
-}
-
-static int parse_value(struct parser *p, const struct key *key, const char *text)
-{
-	char *to = (char *)p->base + key->offset;
-	double value = 0;
-	switch (key->kind) {
-	case COUNT:
-		if (!parse_number(p, key, text, false, &value))
-			return 0;
-		*(int *)(void *)to = (int)value;
-		return 1;
-	case NUMBER:
-	case SIZE:
-		if (key->choices && !strcmp(text, key->choices[0])) {
-			*(uint64_t *)(void *)to = 0;
-			return 1;
-		}
-		if (!parse_number(p, key, text, key->kind == SIZE, &value))
-			return 0;
-		*(uint64_t *)(void *)to = (uint64_t)value;
-		return 1;
-	case REAL:
-		if (!parse_number(p, key, text, false, &value))
-			return 0;
-		*(double *)(void *)to = value;
-		return 1;
-	case YES:
-		return parse_yes(p, key->name, text, (int *)(void *)to);
-	case CHOICE:
-		return parse_choice(p, key, text, (int *)(void *)to);
-	case WORDS:
-		if (strlen(text) >= key->size)
-			return fail(p, "%s: longer than %zu characters", key->name, key->size - 1);
-		if (strpbrk(text, ";#[]="))
-			return fail(p, "%s = %s: words must do without ; # [ ] =", key->name, text);
-		memset(to, 0, key->size);
-		memcpy(to, text, strlen(text));
-		return 1;
-	}
-	return 0;
-}
-
 static bool good_name(const char *name)
 {
 	size_t n = strlen(name);
@@ -258,9 +66,8 @@ static bool good_name(const char *name)
 /* units = alu:4 mul:1 … */
 static int parse_units(struct parser *p, const char *text)
 {
-	static const struct key count = {"cpu", "units", COUNT, 0, 1, 64, NULL, 0};
 	struct xr_machine *m = p->machine;
-	char words[256], *rest = NULL;
+	char words[256], reason[XR_KEY_REASON], *rest = NULL;
 	snprintf(words, sizeof words, "%s", text);
 	m->n_units = 0;
 	for (char *word = strtok_r(words, " \t,", &rest); word; word = strtok_r(NULL, " \t,", &rest)) {
@@ -270,8 +77,8 @@ static int parse_units(struct parser *p, const char *text)
 			*colon = '\0';
 		if (!good_name(word))
 			return fail(p, "units: '%s' is no name of a unit (NAME:COUNT)", word);
-		if (colon && !parse_number(p, &count, colon + 1, false, &n))
-			return 0;
+		if (colon && !xr_keys_number("units", colon + 1, 1, 64, true, &n, reason))
+			return fail(p, "%s", reason);
 		if (xr_machine_unit(m, word) >= 0)
 			return fail(p, "units: '%s' is listed twice", word);
 		if (m->n_units == XR_MACHINE_UNITS)
@@ -304,24 +111,22 @@ static int types_of(const char *name, int *first, int *last)
 
 static int parse_type_key(struct parser *p, const char *name, const char *text)
 {
-	static const struct key cycles = {"emulated", "", REAL, 0, 0.01, 1e7, NULL, 0};
+	char reason[XR_KEY_REASON];
 	int first, last, yes = 0;
 	double value = 0;
 	if (!types_of(name, &first, &last))
 		return fail(p, "[%s] has no key '%s' (int, fp, or a type)", p->section, name);
 	if (!strcmp(p->section, "fma")) {
-		if (!parse_yes(p, name, text, &yes))
-			return 0;
+		if (!xr_keys_yes(name, text, &yes, reason))
+			return fail(p, "%s", reason);
 		for (int t = first; t <= last; t++) {
 			p->machine->fma_said[t] = 1;
 			p->machine->fma[t] = yes;
 		}
 		return 1;
 	}
-	struct key named = cycles;
-	named.name = name;
-	if (!parse_number(p, &named, text, false, &value))
-		return 0;
+	if (!xr_keys_number(name, text, 0.01, 1e7, false, &value, reason))
+		return fail(p, "%s", reason);
 	for (int t = first; t <= last; t++)
 		p->machine->emulated[t] = value;
 	return 1;
@@ -385,12 +190,23 @@ static int begin_tlb(struct parser *p, const char *name)
 	return 1;
 }
 
+static int begin_btb(struct parser *p, const char *name)
+{
+	struct xr_machine *m = p->machine;
+	if (!good_name(name))
+		return fail(p, "[btb %s]: a name of letters and digits is wanted", name);
+	if (m->n_btbs == XR_MACHINE_BTBS)
+		return fail(p, "more than %d BTBs", XR_MACHINE_BTBS);
+	struct xr_machine_btb *b = &m->btb[m->n_btbs++];
+	*b = (struct xr_machine_btb){.shift = 4, .line = p->line};
+	memcpy(b->name, name, strlen(name));
+	p->base = b;
+	return 1;
+}
+
 static bool known_section(const char *name)
 {
-	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-		if (!strcmp(keys[i].section, name))
-			return true;
-	return !strcmp(name, "fma") || !strcmp(name, "emulated");
+	return xr_keys_section(name) || !strcmp(name, "fma") || !strcmp(name, "emulated");
 }
 
 /* A [section] line, without brackets. */
@@ -403,7 +219,8 @@ static int begin_section(struct parser *p, const char *title)
 		word[n++] = w;
 	if (!n)
 		return fail(p, "a section without a name");
-	bool op = !strcmp(word[0], "op"), listed = !strcmp(word[0], "cache") || !strcmp(word[0], "tlb");
+	bool op = !strcmp(word[0], "op"),
+	     listed = !strcmp(word[0], "cache") || !strcmp(word[0], "tlb") || !strcmp(word[0], "btb");
 	if (!known_section(word[0]))
 		return fail(p, "unknown section [%s]", title);
 	if (n != (op ? 3 : listed ? 2 : 1))
@@ -420,10 +237,15 @@ static int begin_section(struct parser *p, const char *title)
 	memcpy(p->sections[p->n_sections++].section, full, strlen(full) + 1);
 	memcpy(p->section, word[0], strlen(word[0]) + 1);
 	p->base = p->machine;
+	for (int i = 0; xr_section_names[i]; i++)
+		if (!strcmp(xr_section_names[i], word[0]))
+			p->machine->section_line[i] = p->line;
 	if (op)
 		return begin_op(p, word[1], word[2]);
 	if (listed)
-		return word[0][0] == 'c' ? begin_cache(p, word[1]) : begin_tlb(p, word[1]);
+		return word[0][0] == 'c'   ? begin_cache(p, word[1])
+		       : word[0][0] == 't' ? begin_tlb(p, word[1])
+		                           : begin_btb(p, word[1]);
 	return 1;
 }
 
@@ -462,10 +284,11 @@ static int take_key(void *self, const char *section, const char *name, const cha
 		return parse_units(p, value);
 	if (!strcmp(p->section, "fma") || !strcmp(p->section, "emulated"))
 		return parse_type_key(p, name, value);
-	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-		if (!strcmp(keys[i].section, p->section) && !strcmp(keys[i].name, name))
-			return parse_value(p, &keys[i], value);
-	return fail(p, "unknown key '%s' in [%s]", name, p->section);
+	char reason[XR_KEY_REASON];
+	int set = xr_keys_set(p->section, name, p->base, value, reason);
+	if (set > 0)
+		return 1;
+	return set ? fail(p, "unknown key '%s' in [%s]", name, p->section) : fail(p, "%s", reason);
 }
 
 /* ---- lines ---- */
@@ -498,13 +321,35 @@ static int clean_line(struct parser *p, char *out, size_t room)
 	return 1;
 }
 
+/* A line that inih has no room for. */
+static int take_long_line(struct parser *p, char *line)
+{
+	char *value = line + strcspn(line, "=:"), *end = value;
+	if (!*value || line[0] == '[')
+		return fail(p, "line too long");
+	*value++ = '\0';
+	while (end > line && isspace((unsigned char)end[-1]))
+		*--end = '\0';
+	while (isspace((unsigned char)*value))
+		value++;
+	return take_key(p, p->section, line, value);
+}
+
 /* inih's reader, as fgets. */
 static char *next_line(char *out, int room, void *self)
 {
 	struct parser *p = self;
-	if (p->failed || p->at >= p->end || !clean_line(p, out, (size_t)room))
+	char line[LINE_MAX_BYTES];
+	if (p->failed || p->at >= p->end || !clean_line(p, line, sizeof line))
 		return NULL;
-	size_t n = strlen(out);
+	size_t n = strlen(line);
+	if (n + 2 >= (size_t)room) {
+		if (!take_long_line(p, line))
+			return NULL;
+		n = 0;
+	}
+	memcpy(out, line, n);
+	out[n] = '\0';
 	if (out[0] == '[') {
 		if (n < 2 || out[n - 1] != ']' || memchr(out + 1, ']', n - 2) || n - 2 >= NAME_MAX_BYTES - 1) {
 			fail(p, "%s: not a [section] line", n > 60 ? "[…" : out);

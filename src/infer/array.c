@@ -1,4 +1,4 @@
-#include "target/model/array.h"
+#include "infer/array.h"
 
 #include "util/memory.h"
 
@@ -10,6 +10,8 @@ enum { SCAN_MAX = 64 }; /* more ways than this are not scanned but indexed */
 enum { MARK_SHIFT = 61 };
 #define MARK_ONE (UINT64_C(1) << MARK_SHIFT)
 #define MARK_MASK (UINT64_C(3) << MARK_SHIFT)
+enum { GROUP_WORDS = 2 };
+#define GROUPS_IN_ORDER UINT64_C(0xfedcba9876543210)
 
 /* For sets of many ways: lines are found by a hash table and kept in order of age by a list. */
 struct xr_array_index {
@@ -77,10 +79,15 @@ static void tree_use(const struct xr_array *a, uint64_t *lines, uint32_t way)
 	}
 }
 
-void xr_array_init(struct xr_array *a, uint64_t sets, uint64_t ways, enum xr_policy policy, struct xr_rng *rng)
+enum { MISSES_MAX = 1024 };
+
+void xr_array_init(struct xr_array *a, uint64_t sets, uint64_t ways, int policy, struct xr_rng *rng)
 {
-	*a = (struct xr_array){.policy = policy, .sets = (uint32_t)sets, .ways = (uint32_t)ways, .rng = rng};
+	*a = (struct xr_array){
+		.policy = policy, .rival = -1, .sets = (uint32_t)sets, .ways = (uint32_t)ways, .rng = rng};
 	uint32_t tree_words = 0;
+	if (xr_policy_kind(policy) == XR_LRU_PLRU)
+		tree_words = GROUP_WORDS;
 	if (policy == XR_PLRU) {
 		a->tree_leaves = 1;
 		while (a->tree_leaves < ways)
@@ -91,9 +98,35 @@ void xr_array_init(struct xr_array *a, uint64_t sets, uint64_t ways, enum xr_pol
 	if (tree_words == 1)
 		make_tree_masks(a);
 	a->word = xr_calloc((size_t)sets * a->words, sizeof *a->word);
+	for (uint64_t s = 0; s < sets && xr_policy_kind(policy) == XR_LRU_PLRU; s++)
+		a->word[s * a->words + ways + 1] = GROUPS_IN_ORDER;
 	a->used = xr_calloc((size_t)sets, sizeof *a->used);
 	if (ways > SCAN_MAX)
 		a->index = index_new((size_t)sets, (size_t)sets * a->words);
+}
+
+void xr_array_adapt(struct xr_array *a, int rival, uint32_t leaders)
+{
+	a->rival = rival;
+	a->leaders = leaders;
+	a->misses = MISSES_MAX / 2;
+}
+
+/* Which policy a set follows, and with a miss there, what that says. */
+static int policy_of(struct xr_array *a, uint64_t set, bool missed)
+{
+	if (a->rival < 0)
+		return a->policy;
+	uint32_t apart = a->sets / a->leaders, place = (uint32_t)set % apart;
+	if (place == 0 && set / apart < a->leaders) {
+		a->misses += missed && a->misses < MISSES_MAX;
+		return a->policy;
+	}
+	if (place == apart / 2 && set / apart < a->leaders) {
+		a->misses -= missed && a->misses > 0;
+		return a->rival;
+	}
+	return a->misses > MISSES_MAX / 2 ? a->rival : a->policy;
 }
 
 void xr_array_release(struct xr_array *a)
@@ -232,13 +265,126 @@ static uint32_t srrip_victim(struct xr_array *a, uint64_t *lines)
 	return first;
 }
 
-static uint32_t victim_way(struct xr_array *a, uint64_t set, uint64_t *lines)
+/* nru_late: none clear, so all are cleared now. */
+static uint32_t nru_late_victim(const struct xr_array *a, uint64_t *lines)
 {
-	switch (a->policy) {
+	for (uint32_t w = 0; w < a->ways; w++)
+		if (!(lines[w] & MARK_ONE))
+			return w;
+	for (uint32_t w = 0; w < a->ways; w++)
+		lines[w] &= ~MARK_ONE;
+	return 0;
+}
+
+/* ---- LRU among groups of tree-PLRU ---- */
+
+/* A word for the trees (T bits a group, nodes from 1 on) and one for the order of groups, four bits each, latest use lowest. */
+static void group_use(const struct xr_array *a, uint64_t *lines, uint32_t way)
+{
+	const uint32_t leaves = xr_policy_leaves(a->policy), group = way / leaves;
+	uint64_t *tree = lines + a->ways, *order = tree + 1;
+	uint32_t node = 1, low = group * leaves;
+	for (uint32_t size = leaves / 2; size; size /= 2) {
+		const bool right = way >= low + size;
+		const uint64_t bit = UINT64_C(1) << (group * leaves + node);
+		*tree = right ? *tree & ~bit : *tree | bit;
+		low += right ? size : 0;
+		node = node * 2 + right;
+	}
+	unsigned at = 0;
+	while ((*order >> at & 15) != group)
+		at += 4;
+	const uint64_t younger = *order & ((UINT64_C(1) << at) - 1), older = at < 60 ? *order >> (at + 4) : 0;
+	*order = (at < 60 ? older << (at + 4) : 0) | younger << 4 | group;
+}
+
+static uint32_t group_victim(const struct xr_array *a, const uint64_t *lines)
+{
+	const uint32_t leaves = xr_policy_leaves(a->policy), groups = xr_policy_groups(a->policy);
+	const uint64_t tree = lines[a->ways], order = lines[a->ways + 1];
+	const uint32_t group = order >> 4 * (groups - 1) & 15;
+	uint32_t node = 1, way = group * leaves;
+	for (uint32_t size = leaves / 2; size; size /= 2) {
+		const bool right = tree >> (group * leaves + node) & 1;
+		way += right ? size : 0;
+		node = node * 2 + right;
+	}
+	return way;
+}
+
+/* ---- qlru ---- */
+
+static uint32_t age_of(uint64_t line)
+{
+	return line & XR_LINE_THERE ? line >> MARK_SHIFT & 3 : 3; /* empty ways are as old as can be */
+}
+
+static void set_age(uint64_t *line, uint32_t age)
+{
+	*line = (*line & ~MARK_MASK) | (uint64_t)age << MARK_SHIFT;
+}
+
+/* All grow older, as u0 … u3 have it; `used`: the way just used, or none. */
+static void qlru_update(const struct xr_array *a, uint64_t *lines, uint32_t update, uint32_t used)
+{
+	const bool spared = (update == 1 || update == 3) && used < a->ways;
+	uint32_t oldest = 0;
+	for (uint32_t w = 0; w < a->ways; w++)
+		if (!(update == 1 && w == used) && age_of(lines[w]) > oldest)
+			oldest = age_of(lines[w]);
+	if (oldest == 3 || a->ways == 1)
+		return;
+	const uint32_t by = update < 2 ? 3 - oldest : 1;
+	for (uint32_t w = 0; w < a->ways; w++)
+		if (!(spared && w == used))
+			set_age(&lines[w], age_of(lines[w]) + by < 3 ? age_of(lines[w]) + by : 3);
+}
+
+static void qlru_use(const struct xr_array *a, int policy, uint64_t *lines, uint32_t way)
+{
+	const struct xr_qlru q = xr_policy_qlru_of(policy);
+	const uint32_t age = age_of(lines[way]);
+	set_age(&lines[way], age == 3 ? q.hit3 : age == 2 ? q.hit2 : 0);
+	if (!q.misses_only)
+		qlru_update(a, lines, q.update, way);
+}
+
+static uint32_t qlru_victim(const struct xr_array *a, int policy, uint64_t *lines)
+{
+	const struct xr_qlru q = xr_policy_qlru_of(policy);
+	if (q.misses_only)
+		qlru_update(a, lines, q.update, NONE);
+	for (uint32_t w = 0; w < a->ways; w++)
+		if (age_of(lines[w]) == 3)
+			return w;
+	return 0;
+}
+
+static void qlru_fill(const struct xr_array *a, int policy, uint64_t *lines, uint32_t way)
+{
+	const struct xr_qlru q = xr_policy_qlru_of(policy);
+	const bool rare = q.rarely != q.miss && !xr_rng_below(a->rng, 16);
+	set_age(&lines[way], rare ? q.rarely : q.miss);
+	if (!q.misses_only)
+		qlru_update(a, lines, q.update, way);
+}
+
+/* ---- all of them ---- */
+
+static uint32_t victim_way(struct xr_array *a, int policy, uint64_t set, uint64_t *lines)
+{
+	switch (xr_policy_kind(policy)) {
 	case XR_PLRU:
 		return tree_victim(a, lines);
 	case XR_NRU:
+	case XR_MRU_N:
 		return nru_victim(a, lines);
+	case XR_NRU_LATE:
+		return nru_late_victim(a, lines);
+	case XR_LRU_PLRU:
+		return group_victim(a, lines);
+	case XR_QLRU:
+		return qlru_victim(a, policy, lines);
 	case XR_SRRIP:
 		return srrip_victim(a, lines);
 	case XR_RANDOM:
@@ -250,7 +396,7 @@ static uint32_t victim_way(struct xr_array *a, uint64_t set, uint64_t *lines)
 
 static bool by_age(const struct xr_array *a)
 {
-	return a->policy == XR_LRU || a->policy == XR_FIFO;
+	return xr_policy_by_age(a->policy);
 }
 
 /* Makes the way-th word the first of its set. */
@@ -268,7 +414,8 @@ static uint64_t *move_to_front(uint64_t *lines, uint32_t way)
 uint64_t *xr_array_use(struct xr_array *a, uint64_t set, uint64_t *line)
 {
 	uint64_t *lines = a->word + set * a->words;
-	switch (a->policy) {
+	const int policy = policy_of(a, set, false);
+	switch (xr_policy_kind(policy)) {
 	case XR_LRU:
 		if (!a->index)
 			return move_to_front(lines, (uint32_t)(line - lines));
@@ -282,8 +429,21 @@ uint64_t *xr_array_use(struct xr_array *a, uint64_t set, uint64_t *line)
 		if (!(*line & MARK_ONE))
 			nru_use(a, lines, (uint32_t)(line - lines));
 		break;
+	case XR_MRU_N:
+		if (a->used[set] == a->ways && !(*line & MARK_ONE))
+			nru_use(a, lines, (uint32_t)(line - lines));
+		break;
+	case XR_NRU_LATE:
+		*line |= MARK_ONE;
+		break;
 	case XR_SRRIP:
 		*line &= ~MARK_MASK;
+		break;
+	case XR_LRU_PLRU:
+		group_use(a, lines, (uint32_t)(line - lines));
+		break;
+	case XR_QLRU:
+		qlru_use(a, policy, lines, (uint32_t)(line - lines));
 		break;
 	default:
 		break;
@@ -298,10 +458,15 @@ static void take_out_of_index(struct xr_array *a, uint64_t set, const uint64_t *
 		unlink_line(a->index, set, (uint32_t)(line - a->word));
 }
 
-/* First empty way, or ways when the set is full. */
-static uint32_t empty_way(const struct xr_array *a, uint64_t set, const uint64_t *lines)
+/* First empty way (some take the last), or ways when the set is full. */
+static uint32_t empty_way(const struct xr_array *a, int policy, uint64_t set, const uint64_t *lines)
 {
 	uint32_t w = a->used[set];
+	if (w < a->ways && xr_policy_kind(policy) == XR_QLRU && xr_policy_qlru_of(policy).replace == 2) {
+		for (w = a->ways - 1; lines[w] & XR_LINE_THERE;)
+			w--;
+		return w;
+	}
 	if (w == a->ways || !lines[w])
 		return w;
 	for (w = 0; lines[w] & XR_LINE_THERE;)
@@ -309,7 +474,7 @@ static uint32_t empty_way(const struct xr_array *a, uint64_t set, const uint64_t
 	return w;
 }
 
-static uint64_t *filled(struct xr_array *a, uint64_t set, uint64_t *lines, uint32_t way)
+static uint64_t *filled(struct xr_array *a, int policy, uint64_t set, uint64_t *lines, uint32_t way, bool was_full)
 {
 	if (a->index) {
 		uint64_t i = hash(lines[way] & XR_LINE_KEY) & a->index->slot_mask;
@@ -322,29 +487,49 @@ static uint64_t *filled(struct xr_array *a, uint64_t set, uint64_t *lines, uint3
 	} else if (by_age(a)) {
 		return move_to_front(lines, way);
 	}
-	if (a->policy == XR_PLRU)
+	switch (xr_policy_kind(policy)) {
+	case XR_PLRU:
 		tree_use(a, lines, way);
-	else if (a->policy == XR_NRU)
+		break;
+	case XR_MRU_N:
+		if (!was_full)
+			break; /* fall through */
+	case XR_NRU:
 		nru_use(a, lines, way);
-	else if (a->policy == XR_SRRIP)
+		break;
+	case XR_NRU_LATE:
+		lines[way] |= MARK_ONE;
+		break;
+	case XR_SRRIP:
 		lines[way] |= 2 * MARK_ONE;
+		break;
+	case XR_LRU_PLRU:
+		group_use(a, lines, way);
+		break;
+	case XR_QLRU:
+		qlru_fill(a, policy, lines, way);
+		break;
+	default:
+		break;
+	}
 	return lines + way;
 }
 
 uint64_t *xr_array_put(struct xr_array *a, uint64_t set, uint64_t key, struct xr_victim *victim)
 {
 	uint64_t *lines = a->word + set * a->words;
-	uint32_t way = empty_way(a, set, lines);
+	const int policy = policy_of(a, set, true);
+	uint32_t way = empty_way(a, policy, set, lines);
 	victim->there = false;
 	if (way == a->ways) {
-		way = victim_way(a, set, lines);
+		way = victim_way(a, policy, set, lines);
 		*victim = (struct xr_victim){true, (lines[way] & XR_LINE_DIRTY) != 0, lines[way] & XR_LINE_KEY};
 		if (a->index)
 			take_out_of_index(a, set, lines + way);
 	}
 	lines[way] = key | XR_LINE_THERE;
 	a->used[set] += !victim->there;
-	return filled(a, set, lines, way);
+	return filled(a, policy, set, lines, way, victim->there);
 }
 
 void xr_array_drop(struct xr_array *a, uint64_t set, uint64_t *line)
@@ -360,4 +545,18 @@ void xr_array_drop(struct xr_array *a, uint64_t set, uint64_t *line)
 			line[0] = line[1];
 	}
 	*line = 0;
+}
+
+uint64_t *xr_array_oldest_of(struct xr_array *a, uint64_t set, uint64_t mask, uint64_t bits, uint32_t *count)
+{
+	uint64_t *lines = a->word + set * a->words, *oldest = NULL;
+	*count = 0;
+	for (uint32_t w = 0; w < a->ways; w++) {
+		if (!(lines[w] & XR_LINE_THERE) || (lines[w] & XR_LINE_KEY & mask) != bits)
+			continue;
+		++*count;
+		if (by_age(a) || !xr_rng_below(a->rng, *count))
+			oldest = lines + w;
+	}
+	return oldest;
 }

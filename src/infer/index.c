@@ -1,0 +1,39 @@
+#include "infer/index.h"
+
+static uint32_t parity(uint64_t x)
+{
+	return (uint32_t)__builtin_parityll(x);
+}
+
+uint32_t xr_index_of(const struct xr_index_bits *bits, uint64_t address)
+{
+	uint32_t index = 0;
+	for (int i = 0; i < bits->n; i++)
+		index |= parity(address & bits->mask[i]) << i;
+	return index;
+}
+
+int xr_index_rank(const struct xr_index_bits *bits)
+{
+	uint64_t row[XR_INDEX_BITS];
+	int rank = 0;
+	for (int i = 0; i < bits->n; i++)
+		row[i] = bits->mask[i];
+	for (int i = 0; i < bits->n; i++) {
+		if (!row[i])
+			continue;
+		uint64_t lowest = row[i] & -row[i];
+		for (int k = i + 1; k < bits->n; k++)
+			if (row[k] & lowest)
+				row[k] ^= row[i];
+		rank++;
+	}
+	return rank;
+}
+
+void xr_index_table_init(struct xr_index_table *table, const struct xr_index_bits *bits)
+{
+	for (int i = 0; i < XR_INDEX_BYTES; i++)
+		for (uint64_t byte = 0; byte < 256; byte++)
+			table->part[i][byte] = xr_index_of(bits, byte << 8 * i);
+}
