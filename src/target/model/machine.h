@@ -190,7 +190,7 @@ struct xr_machine {
 	double step, step_ms;            /* the clock changes by up to ±step every step_ms or so */
 	double ramp, ramp_ms;            /* starts slower by ramp, comes up over ramp_ms */
 	double low;                      /* share of samples that read impossibly quick (up to 10 %) */
-	double sibling, sibling_ms;      /* share of time that the other thread of the core is busy, in stays of about so long */
+	double sibling, sibling_ms;      /* share of time that the other thread is busy, about so long at once */
 	double sibling_takes;            /* of first caches, first TLBs and shared units, while it is there */
 	double migrate_hz, migrate_us;   /* a hypervisor moves the CPUs: so often, and that takes so long */
 };
