@@ -4,8 +4,8 @@
  * with XR_BAKED the lines come from a table inside the program, for targets that cannot be talked to.
  *
  *   hello                             hello 1 COST_NS GRANULE_NS REFERENCE_ADDS ALONE CPU
- *   work W ops K | work W chain …     what members of a team do
- *   spec I clock | ops K | chain … | walk … | team …     (the words of xr_spec_text(), but ops K POWER:
+ *   work W ops K | chain … | flow …   what members of a team do
+ *   spec I clock | ops K | chain … | walk … | team … | flow …     (the words of xr_spec_text(), but ops K POWER:
  *                                     index of the generated function; its vectors' class, 0: none in it)
  *   patience NS                       to be spent on waiting until nobody else uses the core; replaces what is left of it
  *   ready SAMPLE_NS                   for each spec:  try I   then   ok I CODE_BYTES   or   bad I u|f REASON
@@ -23,6 +23,7 @@
 #define _GNU_SOURCE
 #endif
 #include "clock.h"
+#include "flow.h"
 #include "sample.h"
 #include "where.h"
 
@@ -69,6 +70,12 @@ static void ready_chain(void *self)
 {
 	xr_chain_ready(self);
 }
+
+static double run_work_flow(void *self, unsigned long reps)
+{
+	return xr_flow_run(self, reps);
+}
+
 /* ---- lines ---- */
 
 static void forget(void)
@@ -77,10 +84,13 @@ static void forget(void)
 		xr_team_free(specs[i].team);
 		xr_chain_free(specs[i].chain);
 		xr_walk_free(specs[i].walk);
+		xr_flow_free(specs[i].flow);
 	}
 	for (int i = 0; i < n_works; i++) {
 		if (works[i].run == run_work_chain)
 			xr_chain_free(works[i].self);
+		else if (works[i].run == run_work_flow)
+			xr_flow_free(works[i].self);
 		else
 			free(works[i].self);
 	}
@@ -107,6 +117,10 @@ static void add_work(char **words, int n)
 		*k = nano_index(words[3]);
 		works[i].run = run_work_ops;
 		works[i].self = k;
+		works[i].ready = NULL;
+	} else if (!strcmp(words[2], "flow")) {
+		works[i].run = run_work_flow;
+		works[i].self = xr_flow_make(words + 3, n - 3, error, sizeof error);
 		works[i].ready = NULL;
 	} else {
 		works[i].run = run_work_chain;
@@ -139,6 +153,11 @@ static char make_spec(struct xr_agent_spec *s, char **words, int n, char *error,
 		s->kind = XR_SPEC_WALK;
 		s->walk = xr_walk_make(words + 1, n - 1, error, error_size);
 		return s->walk ? 0 : strncmp(error, "unsupported: ", 13) ? 'f' : 'u';
+	}
+	if (!strcmp(words[0], "flow")) {
+		s->kind = XR_SPEC_FLOW;
+		s->flow = xr_flow_make(words + 1, n - 1, error, error_size);
+		return s->flow ? 0 : strncmp(error, "unsupported: ", 13) ? 'f' : 'u';
 	}
 	if (!strcmp(words[0], "team")) {
 		s->kind = XR_SPEC_TEAM;
@@ -200,7 +219,10 @@ static void make_ready(double wanted_ns, double wait_ns)
 			xr_spec_calibrate(&specs[i]);
 		}
 		power = specs[i].power;
-		printf("ok %d %g\n", i, specs[i].kind == XR_SPEC_WALK ? xr_walk_code_bytes(specs[i].walk) : 0.0);
+		printf("ok %d %g\n", i,
+		       specs[i].kind == XR_SPEC_WALK   ? xr_walk_code_bytes(specs[i].walk)
+		       : specs[i].kind == XR_SPEC_FLOW ? xr_flow_width(specs[i].flow)
+		                                       : 0.0);
 	}
 	xr_say_done();
 }

@@ -17,6 +17,7 @@ struct xr_agent_buffer {
 	size_t map_bytes;
 	const void *owner; /* whose links are in there; NULL: nobody's */
 	unsigned users;
+	size_t flowed; /* where the last flow ended (flow.c) */
 	unsigned long used; /* when last made use of */
 };
 

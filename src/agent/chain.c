@@ -562,6 +562,11 @@ static void warm_up(struct xr_agent_chain *c)
 	                                       : p->n);
 }
 
+void xr_chain_cooled(void)
+{
+	watch.warm = NULL;
+}
+
 void xr_chain_ready(struct xr_agent_chain *chain)
 {
 	const struct phase *p = &chain->phase[0];

@@ -36,6 +36,9 @@ void xr_chain_ready(struct xr_agent_chain *chain);
  * NULL for endless walks) the time they took, looks at the clock taken off. */
 double xr_chain_run(struct xr_agent_chain *chain, unsigned long reps, double *timed_ns);
 
+/* Something else used the caches: whoever runs next has to warm up. */
+void xr_chain_cooled(void);
+
 void xr_chain_free(struct xr_agent_chain *chain); /* NULL is fine; the buffer stays for the next chain that names it */
 void xr_chain_release(void);                      /* all buffers, after all chains are freed */
 

@@ -54,6 +54,8 @@ static double run_once(struct xr_agent_spec *s, unsigned long reps, double *time
 		return xr_spec_run_ops(&s->nano, reps);
 	case XR_SPEC_CHAIN:
 		return xr_chain_run(s->chain, reps, timed_ns);
+	case XR_SPEC_FLOW:
+		return xr_flow_run(s->flow, reps);
 	default:
 		return xr_walk_run(s->walk, reps);
 	}
@@ -78,6 +80,10 @@ static void settle(struct xr_agent_spec *s)
 		xr_chain_ready(s->chain);
 	if (s->kind == XR_SPEC_WALK)
 		xr_walk_ready(s->walk);
+	if (s->kind == XR_SPEC_FLOW) {
+		xr_chain_cooled();
+		xr_flow_ready(s->flow);
+	}
 }
 
 /* The units of wide vectors sleep until they are used: then they work at a quarter and at two thirds of their speed for

@@ -3,12 +3,13 @@
 #define XR_AGENT_SAMPLE_H
 
 #include "chain.h"
+#include "flow.h"
 #include "team.h"
 #include "walk.h"
 
 #include <stddef.h>
 
-enum xr_agent_kind { XR_SPEC_NOTHING, XR_SPEC_CLOCK, XR_SPEC_OPS, XR_SPEC_CHAIN, XR_SPEC_WALK, XR_SPEC_TEAM };
+enum xr_agent_kind { XR_SPEC_NOTHING, XR_SPEC_CLOCK, XR_SPEC_OPS, XR_SPEC_CHAIN, XR_SPEC_WALK, XR_SPEC_TEAM, XR_SPEC_FLOW };
 
 struct xr_agent_spec {
 	enum xr_agent_kind kind;
@@ -18,6 +19,7 @@ struct xr_agent_spec {
 	struct xr_agent_chain *chain;
 	struct xr_agent_walk *walk;
 	struct xr_agent_team *team;
+	struct xr_agent_flow *flow;
 	unsigned long reps_long, reps_short;
 };
 

@@ -42,7 +42,7 @@ static void explain(struct xr_run *run, enum xr_status status, const char *reaso
 
 static const char *const kind_names[] = {
 	[XR_CLOCK] = "a clock to look at",       [XR_OPS] = "operations",       [XR_CHAIN] = "memory of its own",
-	[XR_WALK] = "code placed at an address", [XR_TEAM] = "several threads",
+	[XR_WALK] = "code placed at an address", [XR_TEAM] = "several threads", [XR_FLOW] = "memory of its own",
 };
 
 /* Whatever else may be missing, a target without threads has no use for what needs them. */

@@ -11,6 +11,7 @@ static const char *const value_names[] = {"short", "long"};
 static const char *const flavour_names[] = {"plain", "native"};
 static const char *const access_names[] = {"read", "write", "touch"};
 static const char *const backing_names[] = {"small", "huge", "shuffled", "any"};
+static const char *const flow_names[] = {"read", "write", "copy", "past"};
 static const char *const walk_names[] = {"jumps", "pattern", "straight"};
 static const char *const team_names[] = {"together", "wall", "pingpong", "pipe", "false", "slices", "switch"};
 
@@ -48,6 +49,13 @@ static void put_chain(struct xr_strbuf *out, const struct xr_chain_spec *chain)
 	}
 	if (chain->unsettled)
 		xr_strbuf_printf(out, " unsettled");
+}
+
+static void put_flow(struct xr_strbuf *out, const struct xr_flow_spec *flow)
+{
+	xr_strbuf_printf(out, "flow %u %" PRIu64 " %s %s %" PRIu64 " %u %u %u", flow->buffer.id, flow->buffer.bytes,
+	                 backing_names[flow->buffer.backing], flow_names[flow->kind], flow->bytes, flow->width,
+	                 flow->lanes ? flow->lanes : 1, flow->pause);
 }
 
 static void put_walk(struct xr_strbuf *out, const struct xr_walk_spec *walk)
@@ -94,6 +102,9 @@ static void put_spec(struct xr_strbuf *out, const struct xr_spec *spec)
 		break;
 	case XR_TEAM:
 		put_team(out, &spec->team);
+		break;
+	case XR_FLOW:
+		put_flow(out, &spec->flow);
 		break;
 	}
 }

@@ -1,10 +1,11 @@
 /* What to time: the specification of one nano-benchmark, as data.
  *
- * There are four kinds of experiment, and a fifth that looks at the clock itself:
+ * There are five kinds of experiment, and a sixth that looks at the clock itself:
  *
  *   XR_CLOCK  look at the clock back to back: what does a look cost, what is the smallest step
  *   XR_OPS    streams of operations over typed variables; the only kind that needs a compiler at run time
  *   XR_CHAIN  addresses visited one after the other, each address read from the one before
+ *   XR_FLOW   bytes read, written or copied in order
  *   XR_WALK   blocks of code visited by jumps
  *   XR_TEAM   several pinned threads at once
  *
@@ -120,6 +121,28 @@ struct xr_chain_spec {
 	                   * nobody wants is never thrown out */
 };
 
+/* ---- flows of bytes ---------------------------------------------------------------------------------------- */
+
+enum xr_flow_kind {
+	XR_FLOW_READ,
+	XR_FLOW_WRITE,
+	XR_FLOW_COPY,  /* the first half to the second */
+	XR_FLOW_PAST,  /* stores past the caches (non-temporal) */
+};
+enum { XR_FLOW_APART = 2112 }; /* bytes that the buffer of a copy must be larger than what it goes over */
+
+/* All bytes from 0 on, in order, over and over. Reading: time per 64 bytes that the program reads or writes; a copy does
+ * both, so that 64 bytes copied count twice. What the machine moves besides, such as lines that are read because they will
+ * be written, is not counted. reading.code_bytes: bytes of one access, really. */
+struct xr_flow_spec {
+	struct xr_buffer buffer;
+	enum xr_flow_kind kind;
+	uint64_t bytes;   /* gone over, at least 2 KiB */
+	unsigned width;   /* bytes of one access at most; 0: the widest there are */
+	unsigned lanes;   /* XR_FLOW_READ: 4: as many places at a time, a quarter of the bytes apart; 0 or 1: one */
+	unsigned pause;   /* steps of a chain of two operations after each KiB: a flow slower than it could be */
+};
+
 /* ---- code walks -------------------------------------------------------------------------------------------- */
 
 enum xr_walk_kind {
@@ -158,7 +181,7 @@ struct xr_spec;
 
 struct xr_member {
 	int cpu;                     /* logical CPU (one of xr_target_info.cpu); -1: wherever the OS likes */
-	const struct xr_spec *work;  /* XR_TOGETHER, XR_WALL: an XR_OPS or XR_CHAIN specification */
+	const struct xr_spec *work;  /* XR_TOGETHER, XR_WALL: an XR_OPS, XR_CHAIN or XR_FLOW specification */
 };
 
 struct xr_team_spec {
@@ -171,7 +194,7 @@ struct xr_team_spec {
 
 /* ---- one of them -------------------------------------------------------------------------------------------- */
 
-enum xr_kind { XR_CLOCK, XR_OPS, XR_CHAIN, XR_WALK, XR_TEAM };
+enum xr_kind { XR_CLOCK, XR_OPS, XR_CHAIN, XR_WALK, XR_TEAM, XR_FLOW };
 
 struct xr_spec {
 	enum xr_kind kind;
@@ -180,6 +203,7 @@ struct xr_spec {
 		struct xr_chain_spec chain;
 		struct xr_walk_spec walk;
 		struct xr_team_spec team;
+		struct xr_flow_spec flow;
 	};
 };
 

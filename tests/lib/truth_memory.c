@@ -182,6 +182,9 @@ struct xr_truth xr_truth_of_cache(const struct xr_machine *m, const struct words
 		return hidden_if(!all, "one level cannot be told from the next", count(levels));
 	}
 	int index = xr_truth_cache_index(m, w->word[1]);
+	if (index >= 0 && (is(w->word[2], "bandwidth") || is(w->word[2], "throughput")))
+		return shows(m, index, XR_HOLDS_DATA) ? xr_truth_of_flow(m, w->word[1], w->word[2], w->word[3])
+		                                      : unsaid;
 	if (index < 0)
 		return w->n == 3 ? absent("no such cache") : unsaid;
 	const char *unseen =
@@ -267,6 +270,8 @@ struct xr_truth xr_truth_of_memory(const struct xr_machine *m, const struct word
 	if (is(what, "page_resizing"))
 		return hidden_if(m->n_tlbs == 0, "nothing shows where pages end",
 		                 exact(json_boolean(m->resizing && m->huge_bytes)));
+	if ((is(what, "bandwidth") && is(w->word[3], "one")) || is(what, "throughput"))
+		return hidden_if(small, why, xr_truth_of_flow(m, "memory", what, w->word[2]));
 	if (is(what, "bandwidth") && is(w->word[2], "read")) {
 		double one_gbs = fmin(one, m->bandwidth_gbs), all = fmin(m->bandwidth_gbs, one_gbs * m->cores);
 		return hidden_if(small, why,

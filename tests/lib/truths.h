@@ -91,6 +91,8 @@ static inline bool is(const char *a, const char *b)
 int xr_truth_cache_index(const struct xr_machine *machine, const char *name);
 struct xr_truth xr_truth_of_cache(const struct xr_machine *machine, const struct words *id);
 struct xr_truth xr_truth_of_tlb(const struct xr_machine *machine, const struct words *id);
+/* where: l1d, l2 … or memory; what: bandwidth or throughput; which: read, write_scalar … */
+struct xr_truth xr_truth_of_flow(const struct xr_machine *machine, const char *where, const char *what, const char *which);
 struct xr_truth xr_truth_of_memory(const struct xr_machine *machine, const struct words *id);
 
 #endif

@@ -545,7 +545,7 @@ static void describe(struct xr_host *h, const struct xr_host_options *options)
 	info->cpu_quota = xr_os_quota();
 	info->memory_bytes = xr_os_memory();
 	info->page_bytes = xr_os_page();
-	info->kinds = 1u << XR_CLOCK | 1u << XR_OPS | 1u << XR_CHAIN | 1u << XR_WALK | 1u << XR_TEAM;
+	info->kinds = 1u << XR_CLOCK | 1u << XR_OPS | 1u << XR_CHAIN | 1u << XR_WALK | 1u << XR_TEAM | 1u << XR_FLOW;
 }
 
 /* Less than this for all buffers, and some are smaller than they would be. */

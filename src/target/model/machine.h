@@ -83,6 +83,8 @@ struct xr_machine_cache {
 	struct xr_index_bits way_bits;   /* tag of the way predictor, of virtual addresses; none: no predictor */
 	double same_set_cycles;          /* more for a miss in the set of the access before */
 	int shared_by;
+	double bandwidth;      /* bytes a cycle that it gives to the nearer level; 0: as much as is asked for */
+	int misses;            /* of it in flight; 0: as many as [memory] says */
 	double neighbours_gbs; /* that others, not simulated, bring in all the time */
 	int line;
 };
@@ -93,6 +95,7 @@ struct xr_machine_tlb {
 	uint64_t entries, ways; /* ways 0: full */
 	double penalty;
 	int policy;
+	int walks; /* the last one: page walks in flight; 0: as many as misses */
 	int fold; /* the set is the exclusive or of the two lowest fields of the page number */
 	struct xr_index_bits index_bits; /* bits of the set's number, from those of the page's; none: plain */
 	int coalesce;       /* neighbouring pages, neighbours in memory, that one entry covers; 0 as 1 */

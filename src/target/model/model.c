@@ -172,6 +172,9 @@ static void prepare_job(struct xr_model *model, struct xr_job *job, struct xr_re
 	case XR_TEAM:
 		xr_model_prepare_team(model, job, out);
 		break;
+	case XR_FLOW:
+		xr_model_prepare_flow(model, job, out);
+		break;
 	}
 	if (out->status != XR_READ_OK || !(job->one.cycles > 0 || job->one.ns > 0))
 		return;
@@ -292,7 +295,7 @@ static void describe(struct xr_model *model)
 		.page_bytes = m->page_bytes,
 		.has_flavour = {true, true},
 		.counters = m->counters,
-		.kinds = 1u << XR_CLOCK | 1u << XR_OPS | 1u << XR_CHAIN | 1u << XR_WALK,
+		.kinds = 1u << XR_CLOCK | 1u << XR_OPS | 1u << XR_CHAIN | 1u << XR_WALK | 1u << XR_FLOW,
 	};
 	if (n > 1 || m->timeslice_ms > 0) /* else there are no threads */
 		info->kinds |= 1u << XR_TEAM;

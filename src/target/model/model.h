@@ -55,6 +55,7 @@ void xr_model_prepare_ops(struct xr_model *model, struct xr_job *job, struct xr_
 void xr_model_prepare_chain(struct xr_model *model, struct xr_job *job, struct xr_reading *out);
 void xr_model_prepare_walk(struct xr_model *model, struct xr_job *job, struct xr_reading *out);
 void xr_model_prepare_team(struct xr_model *model, struct xr_job *job, struct xr_reading *out);
+void xr_model_prepare_flow(struct xr_model *model, struct xr_job *job, struct xr_reading *out);
 void xr_model_forget_teams(struct xr_model *model);
 
 /* Helpers of theirs. */

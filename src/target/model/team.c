@@ -5,6 +5,7 @@
  * bandwidth. Members that the OS may place go to idle cores first, then to idle threads; with more members than
  * logical CPUs everybody gets the same share of time.
  */
+#include "target/model/flow.h"
 #include "target/model/model.h"
 #include "target/model/trip.h"
 #include "util/memory.h"
@@ -23,8 +24,9 @@ struct player {
 	struct xr_tally tally;
 	double time; /* simulated, of walks */
 	size_t steps;
-	double cycles; /* per operation or access, with the others around */
-	bool walks;
+	double cycles;       /* per operation or access, with the others around */
+	double memory_bytes; /* per operation, that memory moves for it */
+	bool walks, flows;
 };
 
 struct team {
@@ -39,7 +41,7 @@ struct team {
  * memory, so once is enough. */
 struct xr_walked {
 	uint64_t key;
-	double *cycles; /* per player */
+	double *cycles, *bytes; /* per player, as above */
 };
 
 static void team_free(void *own)
@@ -208,6 +210,10 @@ static void simulate_walks(struct xr_model *model, struct team *t)
 		walk_together(&small, mem, t);
 	}
 	share_bandwidth(m, mem, t);
+	for (int i = 0; i < t->n; i++)
+		if (t->player[i].walks)
+			t->player[i].memory_bytes = t->player[i].tally.from_memory / t->player[i].tally.n *
+			                            t->player[i].trip.cursors * (double)xr_mem_line(mem, XR_USE_READ);
 	xr_mem_free(mem);
 }
 
@@ -227,7 +233,10 @@ static bool recall(const struct xr_model *model, uint64_t key, struct team *t)
 		if (model->walked[k].key != key)
 			continue;
 		for (int i = 0; i < t->n; i++)
-			t->player[i].cycles = model->walked[k].cycles[i];
+			if (t->player[i].walks) {
+				t->player[i].cycles = model->walked[k].cycles[i];
+				t->player[i].memory_bytes = model->walked[k].bytes[i];
+			}
 		return true;
 	}
 	return false;
@@ -242,12 +251,17 @@ static void remember(struct xr_model *model, uint64_t key, const struct team *t)
 	w->cycles = xr_calloc((size_t)t->n, sizeof *w->cycles);
 	for (int i = 0; i < t->n; i++)
 		w->cycles[i] = t->player[i].cycles;
+	w->bytes = xr_calloc((size_t)t->n, sizeof *w->bytes);
+	for (int i = 0; i < t->n; i++)
+		w->bytes[i] = t->player[i].memory_bytes;
 }
 
 void xr_model_forget_teams(struct xr_model *model)
 {
-	for (size_t i = 0; i < model->n_walked; i++)
+	for (size_t i = 0; i < model->n_walked; i++) {
 		free(model->walked[i].cycles);
+		free(model->walked[i].bytes);
+	}
 	free(model->walked);
 }
 
@@ -271,6 +285,30 @@ static void walk(struct xr_model *model, const struct xr_spec *spec, int type, s
 			if (unit >= 0)
 				t->player[i].demand.unit[unit] = 1;
 		}
+}
+
+/* Flows and everybody else share the memory's bandwidth: more than it has is stretched. Who waits for single lines waits
+ * longer the busier it is, as in a queue that serves in constant time (M/D/1). */
+static void flow_together(const struct xr_machine *m, struct team *t)
+{
+	double door = xr_flow_door(m), wanted = 0;
+	bool any = false;
+	for (int i = 0; i < t->n; i++) {
+		wanted += t->player[i].cycles > 0 ? t->player[i].memory_bytes / t->player[i].cycles : 0;
+		any |= t->player[i].flows;
+	}
+	if (!any)
+		return;
+	double busy = fmin(wanted / door, 0.98), line = 64 / door;
+	for (int i = 0; i < t->n; i++) {
+		struct player *p = &t->player[i];
+		if (p->flows && p->memory_bytes > 0)
+			p->cycles *= fmax(1, wanted / door);
+		else if (p->memory_bytes > 0)
+			p->cycles += line * busy / (2 * (1 - busy));
+		p->demand.slots = 1;
+		p->demand.chain = p->cycles;
+	}
 }
 
 /* Operations: threads of the same core share units. */
@@ -302,6 +340,16 @@ static int find_work(struct xr_model *model, struct team *t, struct xr_reading *
 	for (int i = 0; i < t->n; i++) {
 		struct player *p = &t->player[i];
 		p->walks = p->work && p->work->kind == XR_CHAIN;
+		p->flows = p->work && p->work->kind == XR_FLOW;
+		if (p->flows && xr_flow_wrong_with(&model->machine, &p->work->flow)) {
+			xr_model_refuse(model, out, XR_READ_FAILED, "%s",
+			                xr_flow_wrong_with(&model->machine, &p->work->flow));
+			return -1;
+		}
+		if (p->flows) {
+			p->cycles = xr_model_flow(model, &p->work->flow, &p->memory_bytes);
+			continue;
+		}
 		if (!p->work || (!p->walks && p->work->kind != XR_OPS)) {
 			xr_model_refuse(model, out, XR_READ_FAILED, "a member of the team has no work");
 			return -1;
@@ -359,6 +407,7 @@ static int evaluate(struct xr_model *model, const struct xr_spec *spec, struct t
 	int status = part.n ? find_work(model, &part, out) : 0;
 	if (part.n && !status) {
 		walk(model, spec, type, &part);
+		flow_together(&model->machine, &part);
 		share_units(&model->machine, &part);
 	}
 	for (int i = 0, k = 0; i < t->n; i++)
@@ -383,7 +432,8 @@ static void prepare_work(struct xr_model *model, struct xr_job *job, struct xr_r
 		return;
 	}
 	/* A window: so many operations of each that member 0 alone would take as long as asked for. */
-	double alone = t->player[0].walks ? t->player[0].cycles : xr_core_cycles(m, &t->player[0].demand);
+	double alone = t->player[0].walks || t->player[0].flows ? t->player[0].cycles
+	                                                        : xr_core_cycles(m, &t->player[0].demand);
 	double window = spec->window_ns > 0 ? spec->window_ns : 1e6;
 	int crowd = 1;
 	for (int i = 0; i < t->n; i++) {

@@ -1,6 +1,7 @@
 #include "target/model/trip.h"
 
 #include "target/model/core.h"
+#include "target/model/flow.h"
 #include "util/memory.h"
 
 #include <math.h>
@@ -86,14 +87,20 @@ void xr_trip_release(struct xr_trip *trip)
 }
 
 struct pace {
-	double issue, per_miss, line; /* cycles; of a line from memory */
-	int n_levels;
+	double issue, line; /* cycles; of a line from memory */
+	double per_miss[XR_MACHINE_CACHES +
+	                1]; /* by the level that answers: share of its latency, so many being on their way */
+	double per_walk;
+	int n_levels, n_tlbs;
 };
 
 static double flow_of(const struct pace *pace, const struct xr_met *met)
 {
 	bool missed = met->level > 0 || pace->n_levels == 0;
-	return fmax(pace->issue, ((missed ? met->latency : 0) + met->tlb + met->down) * pace->per_miss);
+	double flow = ((missed ? met->latency : 0) + met->tlb + met->down) * pace->per_miss[met->level];
+	if (met->tlb_level == pace->n_tlbs) /* a page walk */
+		flow = fmax(flow, met->tlb * pace->per_walk);
+	return fmax(pace->issue, flow);
 }
 
 /* How long it takes from this step to the next; xr_trip_cycles() says so of many. */
@@ -149,13 +156,35 @@ static double line_cycles(const struct xr_trip *trip, const struct xr_machine *m
 	return (double)xr_mem_line(mem, trip->use) / machine->bandwidth_gbs * machine->mhz * 1e-3;
 }
 
+static int data_tlbs(const struct xr_machine *machine)
+{
+	int n = 0;
+	for (int i = 0; i < machine->n_tlbs; i++)
+		n += (machine->tlb[i].holds & XR_HOLDS_DATA) != 0;
+	return n;
+}
+
+static double walks_in_flight(const struct xr_machine *machine)
+{
+	int walks = machine->parallelism;
+	for (int i = 0; i < machine->n_tlbs; i++)
+		if (machine->tlb[i].holds & XR_HOLDS_DATA && machine->tlb[i].walks > 0)
+			walks = machine->tlb[i].walks;
+	return walks;
+}
+
 void xr_trip_run(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machine *machine, int core, size_t steps,
                  struct xr_tally *tally)
 {
 	int unit = xr_core_mem_unit(machine);
 	double ports = unit < 0 ? machine->width : fmin(machine->unit[unit].count, machine->width);
-	struct pace pace = {1 / ports, 1.0 / machine->parallelism, line_cycles(trip, machine, mem),
-	                    xr_mem_levels(mem, trip->use)};
+	struct pace pace = {.issue = 1 / ports,
+	                    .line = line_cycles(trip, machine, mem),
+	                    .per_walk = 1 / walks_in_flight(machine),
+	                    .n_levels = xr_mem_levels(mem, trip->use),
+	                    .n_tlbs = data_tlbs(machine)};
+	for (int i = 0; i <= pace.n_levels; i++)
+		pace.per_miss[i] = 1 / xr_flow_in_flight(machine, i);
 	bool neighbours = xr_machine_has_neighbours(machine);
 	unsigned cursor =
 		(unsigned)(trip->at % trip->cursors); /* cursors are spread evenly over the cycle and take turns */

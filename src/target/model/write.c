@@ -134,6 +134,8 @@ static void put_cache(const struct xr_machine_cache *c, FILE *out)
 	put_bits(out, "index_bits", &c->index_bits);
 	put_bits(out, "way_bits", &c->way_bits);
 	put_real(out, "same_set_cycles", c->same_set_cycles, 0);
+	put_real(out, "bandwidth", c->bandwidth, 0);
+	put_count(out, "misses", (uint64_t)c->misses, 0);
 	put_real(out, "neighbours_gbs", c->neighbours_gbs, 0);
 }
 
@@ -144,6 +146,7 @@ static void put_tlb(const struct xr_machine_tlb *t, FILE *out)
 	fprintf(out, "penalty = %.12g\n", t->penalty);
 	put_policy(out, "policy", t->policy);
 	fprintf(out, "fold = %s\n", yes(t->fold));
+	put_count(out, "walks", (uint64_t)t->walks, 0);
 	put_bits(out, "index_bits", &t->index_bits);
 	if (t->coalesce > 1)
 		fprintf(out, "coalesce = %d\n", t->coalesce);
