@@ -6,6 +6,9 @@
  * on; a walk only chooses which copies are visited, in which order. So two walks over the same region never disturb
  * each other's code, and nothing is compiled on the way.
  *
+ * A block may begin with additions, so that the cache of decoded code has room for few of them: three sizes are compiled.
+ * A fixed order is walked by direct jumps where these can be written (agent/direct.h), else by the same blocks.
+ *
  * Straight-line code (paper 003) is the same with a longer block: a piece of many independent additions that goes on
  * at the next piece.
  *
@@ -17,6 +20,8 @@
 #endif
 
 #include "walk.h"
+
+#include "direct.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -61,7 +66,9 @@
 
 enum {
 	REGIONS_MAX = 16,
-	STATEMENTS = 128,     /* of a piece of straight-line code */
+	STATEMENTS = 128, /* of a piece of straight-line code */
+	SOME = 6,         /* … of a block; as in nano/spec.h */
+	MANY = 20,
 	LIST_LEAST = 32768,   /* visits before an order comes again: more than any predictor of jumps remembers */
 	STRAIGHT_LEAST = 256, /* the same for pieces, only to make calls of run() rare */
 	LAPS = 4,             /* permutations in a list at least */
@@ -79,6 +86,7 @@ struct region {
 	unsigned id;
 	uint64_t bytes;
 	int straight;
+	uint64_t statements; /* additions before the jump of a block */
 	char *base;
 	uint32_t grid;   /* a copy begins at every multiple of it */
 	uint32_t finish; /* offset of the block that ends a walk */
@@ -89,8 +97,9 @@ struct xr_agent_walk {
 	const struct region *region;
 	uint32_t *list; /* offsets to visit, one after the other; room for one more at the end */
 	size_t length, at;
-	size_t blocks;     /* different ones */
-	size_t data_bytes; /* read after each lap */
+	struct xr_agent_direct *direct; /* NULL: the list */
+	size_t blocks;                  /* different ones */
+	size_t data_bytes;              /* read after each lap */
 };
 
 static struct region regions[REGIONS_MAX];
@@ -134,6 +143,38 @@ COPIED("xr_finish") static const uint32_t *finish(const uint32_t *at, uintptr_t 
 	PLUS16;                                                                                                        \
 	PLUS16
 
+/* Additions that take room in a cache of decoded code, and nothing else: whatever stands in a register will do. */
+#define WHATEVER(p) __asm__ volatile("" : "=r"(p))
+#define PLUS3                                                                                                          \
+	PLUS(p1);                                                                                                      \
+	PLUS(p2);                                                                                                      \
+	PLUS(p3)
+
+COPIED("xr_some") static const uint32_t *some(const uint32_t *at, uintptr_t base)
+{
+	unsigned p0 = (unsigned)base, p1, p2, p3;
+	WHATEVER(p1);
+	WHATEVER(p2);
+	WHATEVER(p3);
+	PLUS3; /* SOME: with the jump they fill half a usual line where instructions are short */
+	PLUS3;
+	at++;
+	TAIL((visit_fn *)(base + *at))(at, base);
+}
+
+COPIED("xr_many") static const uint32_t *many(const uint32_t *at, uintptr_t base)
+{
+	unsigned p0 = (unsigned)base, p1, p2, p3, p4;
+	WHATEVER(p1);
+	WHATEVER(p2);
+	WHATEVER(p3);
+	WHATEVER(p4);
+	PLUS16; /* MANY: a whole one */
+	PLUS4;
+	at++;
+	TAIL((visit_fn *)(base + *at))(at, base);
+}
+
 COPIED("xr_piece") static const uint32_t *piece(const uint32_t *at, uintptr_t base)
 {
 	unsigned p0 = (unsigned)base, p1 = p0, p2 = p0, p3 = p0, p4 = p0;
@@ -145,6 +186,8 @@ COPIED("xr_piece") static const uint32_t *piece(const uint32_t *at, uintptr_t ba
 
 extern const char __start_xr_block[], __stop_xr_block[];
 extern const char __start_xr_finish[], __stop_xr_finish[];
+extern const char __start_xr_some[], __stop_xr_some[];
+extern const char __start_xr_many[], __stop_xr_many[];
 extern const char __start_xr_piece[], __stop_xr_piece[];
 
 #ifdef __thumb__
@@ -155,28 +198,47 @@ enum { ENTRY = 0 };
 
 /* ---- regions -------------------------------------------------------------------------------------------------- */
 
-static size_t copied_size(const char *start, const char *stop)
+struct copied {
+	uint64_t statements;
+	const char *start, *stop;
+};
+
+static size_t copied_size(const struct copied *c)
 {
-	return (size_t)(stop - start);
+	return (size_t)(c->stop - c->start);
+}
+
+static const struct copied *copied_of(int straight, uint64_t statements)
+{
+	static const struct copied kinds[] = {
+		{0, __start_xr_block, __stop_xr_block},
+		{SOME, __start_xr_some, __stop_xr_some},
+		{MANY, __start_xr_many, __stop_xr_many},
+		{STATEMENTS, __start_xr_piece, __stop_xr_piece},
+	};
+	if (straight)
+		return &kinds[3];
+	for (int i = 0; i < 3; i++)
+		if (kinds[i].statements == statements)
+			return &kinds[i];
+	return NULL;
 }
 
 /* A power of two, so that a block never lies across two lines and every usual spacing is on the grid. */
-static uint32_t block_grid(void)
+static uint32_t block_grid(const struct copied *block)
 {
 	uint32_t grid = 16;
-	while (grid < copied_size(__start_xr_block, __stop_xr_block))
+	while (grid < copied_size(block))
 		grid *= 2;
 	return grid;
 }
 
 static void tile(char *base, const struct region *region)
 {
-	const char *code = region->straight ? __start_xr_piece : __start_xr_block;
-	size_t size = region->straight ? copied_size(__start_xr_piece, __stop_xr_piece)
-	                               : copied_size(__start_xr_block, __stop_xr_block);
-	for (uint64_t at = 0; at + size <= region->bytes; at += region->grid)
-		memcpy(base + at, code, size);
-	memcpy(base + region->finish, __start_xr_finish, copied_size(__start_xr_finish, __stop_xr_finish));
+	const struct copied *code = copied_of(region->straight, region->statements);
+	for (uint64_t at = 0; at + copied_size(code) <= region->bytes; at += region->grid)
+		memcpy(base + at, code->start, copied_size(code));
+	memcpy(base + region->finish, __start_xr_finish, (size_t)(__stop_xr_finish - __start_xr_finish));
 	__builtin___clear_cache(base, base + region->finish + 256);
 }
 
@@ -232,11 +294,18 @@ static int map_region(struct region *region, char *error, size_t error_size)
 	return 0;
 }
 
-static struct region *find_region(unsigned id, uint64_t bytes, int straight, char *error, size_t error_size)
+static struct region *find_region(unsigned id, uint64_t bytes, int straight, uint64_t statements, char *error,
+                                  size_t error_size)
 {
+	const struct copied *code = copied_of(straight, statements);
 	for (int i = 0; i < n_regions; i++)
-		if (regions[i].id == id && regions[i].bytes == bytes && regions[i].straight == straight)
+		if (regions[i].id == id && regions[i].bytes == bytes && regions[i].straight == straight &&
+		    regions[i].statements == statements)
 			return &regions[i];
+	if (!code) {
+		snprintf(error, error_size, "no block of %" PRIu64 " statements", statements);
+		return NULL;
+	}
 	if (n_regions == REGIONS_MAX) {
 		snprintf(error, error_size, "more than %d regions of code", REGIONS_MAX);
 		return NULL;
@@ -250,7 +319,8 @@ static struct region *find_region(unsigned id, uint64_t bytes, int straight, cha
 	region->id = id;
 	region->bytes = bytes;
 	region->straight = straight;
-	region->grid = straight ? (uint32_t)copied_size(__start_xr_piece, __stop_xr_piece) : block_grid();
+	region->statements = statements;
+	region->grid = straight ? (uint32_t)copied_size(code) : block_grid(code);
 	region->finish = (uint32_t)((bytes + 4095) / 4096 * 4096 + 64);
 	if (map_region(region, error, error_size) != 0)
 		return NULL;
@@ -377,22 +447,85 @@ static int parse_number(const char *word, uint64_t *value)
 	return errno == 0 && end != word && *end == '\0' && word[0] != '-' ? 0 : -1;
 }
 
-static struct xr_agent_walk *make(enum walk_kind kind, unsigned id, uint64_t bytes, uint64_t seed,
-                                  const struct span *span, size_t n_spans, char *error, size_t error_size)
+/* What the words say. */
+struct asked {
+	uint64_t region, bytes, seed, n_spans;
+	uint64_t statements, data_bytes;
+	struct span *span;
+};
+
+static int by_number(const void *a, const void *b)
 {
-	struct region *region = find_region(id, bytes, kind == STRAIGHT, error, error_size);
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+	return (x > y) - (x < y);
+}
+
+/* A block that comes twice has two successors, which a direct jump cannot have. */
+static int comes_twice(const uint32_t *list, size_t n)
+{
+	uint32_t *sorted = malloc(n * sizeof *sorted);
+	int twice = !sorted;
+	if (sorted) {
+		memcpy(sorted, list, n * sizeof *sorted);
+		qsort(sorted, n, sizeof *sorted, by_number);
+	}
+	for (size_t i = 0; !twice && i + 1 < n; i++)
+		twice = sorted[i] == sorted[i + 1];
+	free(sorted);
+	return twice;
+}
+
+/* A fixed order by direct jumps, in memory of its own. NULL: it has to be walked by the list. */
+static struct xr_agent_walk *make_direct(const struct asked *asked)
+{
+	static const struct region grid = {.grid = XR_DIRECT_GRID};
+	struct region here = grid;
+	char error[200];
+	struct xr_agent_walk *walk = NULL;
+	uint64_t state = asked->seed;
+	size_t n = 0;
+
+	here.bytes = asked->bytes;
+	if (asked->statements || asked->data_bytes || !asked->bytes || asked->bytes > region_most)
+		return NULL;
+	uint32_t *blocks = list_blocks(&here, asked->span, (size_t)asked->n_spans, &n, error, sizeof error);
+	for (size_t i = 0; blocks && i < n; i++)
+		blocks[i] -= ENTRY;
+	if (blocks && !comes_twice(blocks, n))
+		walk = calloc(1, sizeof *walk);
+	if (walk) {
+		shuffle(blocks, n, &state);
+		walk->kind = PATTERN;
+		walk->blocks = n;
+		walk->direct = xr_direct_make(asked->bytes, blocks, n);
+	}
+	free(blocks);
+	if (walk && !walk->direct) {
+		free(walk);
+		walk = NULL;
+	}
+	return walk;
+}
+
+static struct xr_agent_walk *make(enum walk_kind kind, const struct asked *asked, char *error, size_t error_size)
+{
+	struct xr_agent_walk *walk = kind == PATTERN ? make_direct(asked) : NULL;
+	if (walk)
+		return walk;
+	struct region *region = find_region((unsigned)asked->region, asked->bytes, kind == STRAIGHT, asked->statements,
+	                                    error, error_size);
 	if (!region)
 		return NULL;
-	struct xr_agent_walk *walk = calloc(1, sizeof *walk);
+	walk = calloc(1, sizeof *walk);
 	if (!walk) {
 		snprintf(error, error_size, "out of memory");
 		return NULL;
 	}
 	walk->kind = kind;
 	walk->region = region;
-	uint32_t *blocks =
-		(kind == STRAIGHT ? list_pieces : list_blocks)(region, span, n_spans, &walk->blocks, error, error_size);
-	if (!blocks || make_list(walk, blocks, seed) != 0) {
+	uint32_t *blocks = (kind == STRAIGHT ? list_pieces : list_blocks)(region, asked->span, (size_t)asked->n_spans,
+	                                                                  &walk->blocks, error, error_size);
+	if (!blocks || make_list(walk, blocks, asked->seed) != 0) {
 		if (blocks)
 			snprintf(error, error_size, "out of memory");
 		free(blocks);
@@ -420,41 +553,44 @@ static int keep_data(struct xr_agent_walk *walk, uint64_t bytes, char *error, si
 	return 0;
 }
 
+/* Words that may come after the spans, each with its number. */
+static int take_last(char **words, int *n_words, const char *word, uint64_t *value)
+{
+	if (*n_words < 8 || strcmp(words[*n_words - 2], word) != 0)
+		return 0;
+	*n_words -= 2;
+	return parse_number(words[*n_words + 1], value);
+}
+
 struct xr_agent_walk *xr_walk_make(char **words, int n_words, char *error, size_t error_size)
 {
 	static const char *const kinds[] = {"jumps", "pattern", "straight"};
-	uint64_t head[4]; /* region, bytes, seed, n_spans */
+	struct asked asked = {0};
 	int kind = 0;
 	struct xr_agent_walk *walk = NULL;
 
 	while (kind < 3 && n_words > 0 && strcmp(words[0], kinds[kind]) != 0)
 		kind++;
-	int bad = n_words < 5 || kind == 3;
-	for (int i = 0; !bad && i < 4; i++)
-		bad = parse_number(words[1 + i], &head[i]) != 0;
-	size_t n_spans = bad ? 0 : (size_t)head[3];
-	uint64_t data_bytes = 0;
-	if (!bad && n_words > 7 && strcmp(words[n_words - 2], "data") == 0) {
-		bad = parse_number(words[n_words - 1], &data_bytes) != 0;
-		n_words -= 2;
-	}
-	if (bad || n_spans > (size_t)n_words || n_words != 5 + 3 * (int)n_spans) {
+	int bad = n_words < 5 || kind == 3 || parse_number(words[1], &asked.region) ||
+	          parse_number(words[2], &asked.bytes) || parse_number(words[3], &asked.seed) ||
+	          parse_number(words[4], &asked.n_spans) || take_last(words, &n_words, "data", &asked.data_bytes) ||
+	          take_last(words, &n_words, "statements", &asked.statements);
+	if (bad || asked.n_spans > (uint64_t)n_words || n_words != 5 + 3 * (int)asked.n_spans) {
 		snprintf(error, error_size, "walk: words not understood");
 		return NULL;
 	}
-	struct span *span = calloc(n_spans + 1, sizeof *span);
-	for (size_t i = 0; span && !bad && i < n_spans; i++) {
+	asked.span = calloc((size_t)asked.n_spans + 1, sizeof *asked.span);
+	for (size_t i = 0; asked.span && !bad && i < asked.n_spans; i++) {
 		char **at = words + 5 + 3 * i;
-		bad = parse_number(at[0], &span[i].base) || parse_number(at[1], &span[i].stride) ||
-		      parse_number(at[2], &span[i].count);
+		bad = parse_number(at[0], &asked.span[i].base) || parse_number(at[1], &asked.span[i].stride) ||
+		      parse_number(at[2], &asked.span[i].count);
 	}
-	if (!span || bad)
-		snprintf(error, error_size, span ? "walk: not a number" : "out of memory");
+	if (!asked.span || bad)
+		snprintf(error, error_size, asked.span ? "walk: not a number" : "out of memory");
 	else
-		walk = make((enum walk_kind)kind, (unsigned)head[0], head[1], head[2], span, n_spans, error,
-		            error_size);
-	free(span);
-	if (walk && data_bytes && keep_data(walk, data_bytes, error, error_size) != 0) {
+		walk = make((enum walk_kind)kind, &asked, error, error_size);
+	free(asked.span);
+	if (walk && asked.data_bytes && keep_data(walk, asked.data_bytes, error, error_size) != 0) {
 		xr_walk_free(walk);
 		walk = NULL;
 	}
@@ -468,8 +604,17 @@ static void read_data(size_t bytes)
 		(void)at[i];
 }
 
+static double run_direct(struct xr_agent_walk *walk, unsigned long reps)
+{
+	const unsigned long laps = reps / walk->blocks + 1;
+	xr_direct_run(walk->direct, laps);
+	return (double)laps * (double)walk->blocks;
+}
+
 double xr_walk_run(struct xr_agent_walk *walk, unsigned long reps)
 {
+	if (walk->direct)
+		return run_direct(walk, reps);
 	const unsigned long per_visit = walk->kind == STRAIGHT ? STATEMENTS : 1;
 	const unsigned long visits = (reps + per_visit - 1) / per_visit;
 	const uintptr_t base = (uintptr_t)walk->region->base;
@@ -494,6 +639,8 @@ double xr_walk_run(struct xr_agent_walk *walk, unsigned long reps)
 
 double xr_walk_code_bytes(const struct xr_agent_walk *walk)
 {
+	if (walk->direct)
+		return XR_DIRECT_GRID;
 	return walk->kind == STRAIGHT ? (double)walk->region->grid / STATEMENTS : (double)walk->region->grid;
 }
 
@@ -523,7 +670,10 @@ double xr_walk_code_bytes(const struct xr_agent_walk *walk)
 
 void xr_walk_ready(struct xr_agent_walk *walk)
 {
-	/* From anywhere in the list, two laps hold a whole one. */
+	/* From anywhere in the list, two laps hold a whole one; an order takes some laps until it is learnt. */
+	enum { LEARN = 8192 };
+	if (walk->direct)
+		xr_walk_run(walk, LEARN);
 	xr_walk_run(walk, 2 * (unsigned long)walk->blocks * (walk->kind == STRAIGHT ? STATEMENTS : 1));
 }
 
@@ -531,6 +681,7 @@ void xr_walk_free(struct xr_agent_walk *walk)
 {
 	if (!walk)
 		return;
+	xr_direct_free(walk->direct);
 	free(walk->list);
 	free(walk);
 }

@@ -14,7 +14,7 @@ struct xr_agent_walk;
 
 /* words: what follows "walk" in the specification's text,
  *   KIND REGION BYTES SEED N_SPANS then BASE STRIDE COUNT for each span; KIND is jumps, pattern or straight;
- *   then perhaps: data BYTES, read after each lap over the blocks.
+ *   then perhaps: statements N, before the jump of each block (nano/spec.h); data BYTES, read after each lap over them.
  * NULL with error[] filled in when it cannot be; the text begins with "unsupported: " when this target can run no
  * copied code at all. */
 struct xr_agent_walk *xr_walk_make(char **words, int n_words, char *error, size_t error_size);

@@ -63,6 +63,8 @@ static void put_walk(struct xr_strbuf *out, const struct xr_walk_spec *walk)
 	xr_strbuf_printf(out, "walk %s %u %" PRIu64 " %" PRIu64, walk_names[walk->kind], walk->region, walk->bytes,
 	                 walk->seed);
 	put_spans(out, walk->span, walk->n_spans);
+	if (walk->statements)
+		xr_strbuf_printf(out, " statements %u", walk->statements);
 	if (walk->data_bytes)
 		xr_strbuf_printf(out, " data %" PRIu64, walk->data_bytes);
 }

@@ -147,9 +147,12 @@ struct xr_flow_spec {
 
 enum xr_walk_kind {
 	XR_JUMPS,     /* from block to block by indirect jumps over fresh random permutations: unpredictable */
-	XR_PATTERN,   /* the same fixed order every lap: predictable for a machine that learns it */
+	XR_PATTERN,   /* the same fixed order every lap, by direct jumps where the target can write them: foreseen */
 	XR_STRAIGHT,  /* one run of straight-line statements of span[0].count × span[0].stride bytes, then back: paper 003 */
 };
+
+/* Statements that make a block half a usual line long, and a whole one, where instructions are short. */
+enum { XR_BLOCK_SOME = 6, XR_BLOCK_MANY = 20 };
 
 /* Blocks of code at these addresses of an executable region. Reading: time per block visited (XR_JUMPS, XR_PATTERN),
  * per statement (XR_STRAIGHT; the model's statement takes 4 bytes, a real target says in reading.code_bytes). */
@@ -160,6 +163,7 @@ struct xr_walk_spec {
 	const struct xr_span *span;
 	size_t n_spans;
 	uint64_t seed;
+	unsigned statements;  /* XR_JUMPS: additions before the jump of each block: none, or one of the next */
 	uint64_t data_bytes;  /* after each lap over the blocks so many bytes of data are read, in order; part of the time */
 };
 

@@ -3,6 +3,7 @@
 #include "../lib/start.h"
 
 #include "../../src/agent/clock.c"
+#include "../../src/agent/direct.c"
 #include "../../src/agent/walk.c"
 
 #include <setjmp.h>
@@ -39,7 +40,7 @@ static void every_lap_visits_every_block_once(void **state)
 {
 	(void)state;
 	const char *const texts[] = {"jumps 1 1048576 7 2 0 4096 5 64 4096 5",
-	                             "pattern 1 1048576 7 2 0 4096 5 64 4096 5"};
+	                             "pattern 1 1048576 7 2 0 4096 5 64 4096 5 data 64"};
 	for (int t = 0; t < 2; t++) {
 		struct xr_agent_walk *walk = must_make(texts[t]);
 		assert_int_equal(walk->blocks, 10);
@@ -59,7 +60,7 @@ static void jumps_are_fresh_and_patterns_are_not(void **state)
 	struct xr_agent_walk *jumps = must_make("jumps 1 1048576 3 1 0 64 100");
 	struct xr_agent_walk *again = must_make("jumps 1 1048576 3 1 0 64 100");
 	struct xr_agent_walk *other = must_make("jumps 1 1048576 4 1 0 64 100");
-	struct xr_agent_walk *pattern = must_make("pattern 1 1048576 3 1 0 64 100");
+	struct xr_agent_walk *pattern = must_make("pattern 1 1048576 3 1 0 64 100 data 64");
 	assert_memory_not_equal(jumps->list, jumps->list + 100, 100 * sizeof *jumps->list);
 	assert_memory_equal(jumps->list, again->list, jumps->length * sizeof *jumps->list);
 	assert_memory_not_equal(jumps->list, other->list, 100 * sizeof *jumps->list);
@@ -122,9 +123,45 @@ static void straight_code_has_the_size_asked_for(void **state)
 	xr_walk_free(walk);
 }
 
+/* By direct jumps where there are any, by the list where a block comes twice; either way every lap is counted whole. */
+static void a_fixed_order_ends_after_whole_laps(void **state)
+{
+	(void)state;
+	struct xr_agent_walk *walk = must_make("pattern 3 1048576 3 1 0 4096 100");
+	struct xr_agent_walk *twice = must_make("pattern 3 1048576 3 2 0 4096 10 0 4096 10");
+	struct xr_agent_walk *one = must_make("pattern 3 1048576 3 1 64 0 1");
+	for (int i = 0; i < 3; i++) {
+		double done = xr_walk_run(walk, 1234);
+		assert_true(done >= 1234 && done <= 1300);
+		assert_true(xr_walk_run(twice, 40) >= 40);
+		assert_true(xr_walk_run(one, 5) >= 5);
+	}
+	assert_null(twice->direct);
+	assert_int_equal(twice->blocks, 20);
+	xr_walk_ready(walk);
+	xr_walk_free(walk);
+	xr_walk_free(twice);
+	xr_walk_free(one);
+}
+
+static void blocks_with_statements_are_longer(void **state)
+{
+	(void)state;
+	struct xr_agent_walk *none = must_make("jumps 1 1048576 3 1 0 4096 100");
+	struct xr_agent_walk *some = must_make("jumps 1 1048576 3 1 0 4096 100 statements 6");
+	struct xr_agent_walk *many = must_make("jumps 1 1048576 3 1 0 4096 100 statements 20");
+	assert_true(xr_walk_code_bytes(none) < xr_walk_code_bytes(some));
+	assert_true(xr_walk_code_bytes(some) < xr_walk_code_bytes(many));
+	assert_true(xr_walk_run(some, 1000) == 1000 && xr_walk_run(many, 1000) == 1000);
+	xr_walk_free(none);
+	xr_walk_free(some);
+	xr_walk_free(many);
+}
+
 static void executable_pages_are_not_writable(void **state)
 {
 	(void)state;
+	xr_walk_free(must_make("pattern 2 65536 3 1 0 64 100"));
 	xr_walk_free(must_make("jumps 2 65536 3 1 0 64 100"));
 	FILE *maps = fopen("/proc/self/maps", "r");
 	if (!maps)
@@ -165,6 +202,9 @@ static void what_is_not_legal_is_refused(void **state)
 		"jumps 1 65536 1 1 0 64 4 data 99999999999999",
 		"jumps 1 65536 1 1 0 64 4 date 64",
 		"jumps 1 65536 1 1 0 64 data 64",
+		"jumps 1 65536 1 1 0 64 4 statements 5",
+		"jumps 1 65536 1 1 0 64 4 statements",
+		"pattern 1 65536 1 1 65536 64 1",
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		char error[200] = "";
@@ -183,6 +223,8 @@ int main(void)
 		cmocka_unit_test(a_run_goes_on_where_the_last_one_ended),
 		cmocka_unit_test(data_are_read_between_laps),
 		cmocka_unit_test(straight_code_has_the_size_asked_for),
+		cmocka_unit_test(a_fixed_order_ends_after_whole_laps),
+		cmocka_unit_test(blocks_with_statements_are_longer),
 		cmocka_unit_test(executable_pages_are_not_writable),
 		cmocka_unit_test(what_is_not_legal_is_refused),
 	};

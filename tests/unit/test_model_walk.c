@@ -54,6 +54,30 @@ static void jumps_cost_the_misprediction_and_the_level(void **state)
 	xr_target_free(t);
 }
 
+/* 20 statements make a block 64 bytes long: two lines of 32, so half as many of them fit. */
+static void blocks_with_statements_take_more_lines(void **state)
+{
+	(void)state;
+	struct xr_machine m = quiet_machine("machines/p6.ini");
+	m.n_tlbs = 0;
+	struct xr_target *t = xr_model_open_machine(&m, 2);
+	struct xr_span span = {0, 64, 256};
+	struct xr_spec spec = {.kind = XR_WALK};
+	spec.walk = (struct xr_walk_spec){.kind = XR_JUMPS,
+	                                  .region = 1,
+	                                  .bytes = 8 << 20,
+	                                  .span = &span,
+	                                  .n_spans = 1,
+	                                  .seed = 5,
+	                                  .statements = XR_BLOCK_MANY};
+	struct xr_reading fits = time_one(t, &spec);
+	near(fits.cycles, 16 + 1 + 20.0 / m.width, 0.01);
+	near(fits.code_bytes, 64, 0);
+	span.count = 512;
+	assert_true(time_one(t, &spec).cycles > fits.cycles + 5);
+	xr_target_free(t);
+}
+
 static void code_pages_have_their_own_tlb(void **state)
 {
 	(void)state;
@@ -209,6 +233,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(jumps_cost_the_misprediction_and_the_level),
 		cmocka_unit_test(data_are_read_after_each_lap),
+		cmocka_unit_test(blocks_with_statements_take_more_lines),
 		cmocka_unit_test(code_pages_have_their_own_tlb),
 		cmocka_unit_test(siblings_share_the_units_that_the_file_lists),
 		cmocka_unit_test(siblings_share_the_first_cache),

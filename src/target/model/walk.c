@@ -19,6 +19,7 @@ enum {
 	LAPS_MIN = 24,
 	STATEMENT_BYTES = 4,
 	BLOCK_BYTES = 16,
+	OP_BYTES = 2, /* of a statement in a block */
 	IRQ_LINES = 64,
 	DATA_BUFFER = 1 << 30 /* id */
 };
@@ -52,16 +53,42 @@ struct walked {
 	struct xr_tally tally; /* misses */
 };
 
+static uint64_t block_bytes(const struct xr_walk_spec *walk)
+{
+	uint64_t bytes = BLOCK_BYTES;
+	while (walk->kind == XR_JUMPS && bytes < BLOCK_BYTES + OP_BYTES * (uint64_t)walk->statements)
+		bytes *= 2;
+	return bytes;
+}
+
+/* A block whose statements reach into further lines waits for the slowest of them: they are fetched one behind the other. */
+static struct xr_met fetch_block(struct xr_mem *mem, const struct xr_trip *trip, uint64_t bytes, uint64_t line)
+{
+	const uint64_t at = trip->offset[trip->at];
+	struct xr_met met = xr_mem_access(mem, 0, trip->buffer, at, XR_USE_FETCH);
+	for (uint64_t further = line - at % line; further < bytes; further += line) {
+		const struct xr_met next = xr_mem_access(mem, 0, trip->buffer, at + further, XR_USE_FETCH);
+		if (next.latency + next.tlb > met.latency + met.tlb)
+			met = next;
+	}
+	return met;
+}
+
 /* Adds `visits` visits; jumps take a new order every lap. */
 static void run(struct xr_model *model, struct xr_mem *mem, struct xr_trip *trip, const struct reads *reads,
-                enum xr_walk_kind kind, size_t visits, struct walked *sum)
+                const struct xr_walk_spec *walk, size_t visits, struct walked *sum)
 {
+	const enum xr_walk_kind kind = walk->kind;
+	const uint64_t bytes = block_bytes(walk), line = xr_mem_first_line(mem, XR_USE_FETCH);
+	const double statements = kind == XR_JUMPS ? (double)walk->statements / model->machine.width : 0;
 	const bool neighbours = xr_machine_has_neighbours(&model->machine);
 	for (size_t i = 0; i < visits; i++) {
 		if (trip->at == 0 && kind == XR_JUMPS)
 			xr_trip_shuffle(trip, xr_rng_next(&model->rng) | 1);
-		struct xr_met met = xr_mem_access(mem, 0, trip->buffer, trip->offset[trip->at], XR_USE_FETCH);
-		const double cycles = visit_cycles(model, &met, kind);
+		struct xr_met met = kind == XR_STRAIGHT
+		                            ? xr_mem_access(mem, 0, trip->buffer, trip->offset[trip->at], XR_USE_FETCH)
+		                            : fetch_block(mem, trip, bytes, line);
+		const double cycles = visit_cycles(model, &met, kind) + statements;
 		sum->cycles += cycles;
 		if (neighbours)
 			xr_mem_pass(mem, 0, cycles);
@@ -101,16 +128,16 @@ static void settle(struct xr_model *model, struct xr_mem *mem, struct xr_trip *t
 	bool same = false;
 	for (int lap = 0; lap < most && !same; lap++) {
 		counted = (struct walked){0};
-		run(model, mem, trip, reads, kind, trip->n, &counted);
+		run(model, mem, trip, reads, &job->spec->walk, trip->n, &counted);
 		same = (lap && !(counted.tally.disturbed > 0)) || (!jumps && counted.cycles == before) ||
 		       (jumps && one_by_one && fabs(counted.cycles - before) < same_laps * before);
 		before = counted.cycles;
 	}
 	/* laps in the same order that cost the same go on so; or the last lap was long enough, or more have to be walked */
 	if (!same && trip->n < COUNT_VISITS) {
-		run(model, mem, trip, reads, kind, laps(trip->n, reads, WARM_VISITS), &counted);
+		run(model, mem, trip, reads, &job->spec->walk, laps(trip->n, reads, WARM_VISITS), &counted);
 		counted = (struct walked){0};
-		run(model, mem, trip, reads, kind, laps(trip->n, reads, COUNT_VISITS), &counted);
+		run(model, mem, trip, reads, &job->spec->walk, laps(trip->n, reads, COUNT_VISITS), &counted);
 	}
 	job->one.cycles = counted.cycles / counted.visits;
 	xr_trip_events(&counted.tally, job->one.cycles, &model->machine, events);
@@ -119,7 +146,7 @@ static void settle(struct xr_model *model, struct xr_mem *mem, struct xr_trip *t
 	if (!(model->machine.interrupts_hz > 0))
 		return;
 	xr_mem_interrupt(mem, 0, IRQ_LINES);
-	run(model, mem, trip, reads, kind, lap, &after);
+	run(model, mem, trip, reads, &job->spec->walk, lap, &after);
 	job->one.refill_cycles = fmax(0, after.cycles / after.visits - job->one.cycles) * (double)lap;
 }
 
@@ -146,7 +173,7 @@ static const char *wrong_with(const struct xr_walk_spec *walk)
 		return "a walk visits at least one block";
 	for (size_t i = 0; i < walk->n_spans; i++) {
 		const struct xr_span *s = &walk->span[i];
-		if (!s->count || s->base + (uint64_t)(s->count - 1) * s->stride + BLOCK_BYTES > walk->bytes)
+		if (!s->count || s->base + (uint64_t)(s->count - 1) * s->stride + block_bytes(walk) > walk->bytes)
 			return "a block outside the region";
 	}
 	return NULL;
@@ -185,7 +212,7 @@ void xr_model_prepare_walk(struct xr_model *model, struct xr_job *job, struct xr
 	xr_trip_release(&trip);
 	if (by > 1)
 		xr_mem_free(mem);
-	out->code_bytes = BLOCK_BYTES;
+	out->code_bytes = (double)block_bytes(walk);
 	if (straight) {
 		double statements = fmax(1, (double)lines.stride / STATEMENT_BYTES);
 		job->one.cycles = job->one.cycles / statements + statement_cycles(&model->machine);
