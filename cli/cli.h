@@ -23,8 +23,8 @@ enum {
 struct settings {
 	struct xr_options target;
 	const char *json, *output, *against, *type, *flavour, *prefix;
-	double budget_s, sample_us;
-	bool quick, quiet, verbose, no_cache, help, version, man, all;
+	double budget_s, sample_us, least;
+	bool quick, quiet, verbose, no_cache, help, version, man, all, full;
 	const char *measuring;      /* an option was given that only makes sense when something is measured: its name */
 	const char *const *operand;
 	size_t n_operands;
@@ -62,6 +62,9 @@ struct xr_description *cli_measure(const struct settings *s, const char *const *
                                    struct xr_outcome *outcome, int *exit);
 	/* opens, measures, says how it went on stderr, writes --json; *exit has the status to leave with */
 extern volatile int cli_interrupted; /* set by Ctrl-C */
+
+/* show.c: the report, as long as asked for, on standard output */
+void cli_report(const struct xr_description *d, const struct settings *s);
 
 /* progress.c */
 void cli_progress(void *self, const struct xr_progress *progress); /* self: struct settings */

@@ -17,7 +17,7 @@ int cmd_header(const struct settings *s)
 		exit = cli_error(XR_EXIT_USE, "cannot write %s: %s", s->output, strerror(errno));
 		goto out;
 	}
-	if (xr_report_header(out, d, s->prefix ? s->prefix : "XRAY", &err))
+	if (xr_report_header(out, d, s->prefix ? s->prefix : "XRAY", s->least, &err))
 		exit = cli_fail(&err);
 	if (!s->output) {
 		exit = exit ? exit : cli_finish_stdout();

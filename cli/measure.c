@@ -44,7 +44,7 @@ int cmd_measure(const struct settings *s)
 	else if (s->n_operands)
 		xr_report_facts(stdout, d, &style, s->operand, s->n_operands, s->verbose);
 	else
-		xr_report_terminal(stdout, d, &style, s->verbose);
+		cli_report(d, s);
 	if (s->verbose)
 		print_time_spent(d);
 	xr_description_free(d);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { FLAG, TEXT, COUNT, SEED, SECONDS, MICROSECONDS };
+enum kind { FLAG, TEXT, COUNT, SEED, SHARE, SECONDS, MICROSECONDS };
 
 struct option {
 	const char *name;     /* long, without the dashes */
@@ -52,7 +52,9 @@ static const struct option options[] = {
 	{"against", 'a', "GOLDEN", TEXT, AT(against), CMD_CHECK,
          "compare with this description, not with the OS's claims"},
 	{"prefix", 'p', "NAME", TEXT, AT(prefix), CMD_HEADER, "of every macro [XRAY]"},
+	{"min-confidence", 0, "P", SHARE, AT(least), CMD_HEADER, "leave out what is less sure, 0 to 1 [0.8]"},
 	{"output", 'o', "FILE", TEXT, AT(output), CMD_HEADER, "write to this file, not to standard output"},
+	{"full", 'f', NULL, FLAG, AT(full), CMD_MEASURE | CMD_SHOW, "the whole report, not one screen of it"},
 	{"all", 0, NULL, FLAG, AT(all), CMD_CHECK | CMD_DIFF, "also what agrees, and what has nothing to compare with"},
 	{"man", 0, NULL, FLAG, AT(man), CMD_LIST, "in the language of the manual page"},
 	{"quiet", 0, NULL, FLAG, AT(quiet), CMD_TARGET, "no progress, no messages but errors"},
@@ -84,7 +86,9 @@ const struct command cli_commands[] = {
 	{CMD_SHOW, "show", "FILE [FACT...]", "print the report of a description",
          "FILE is what --json wrote; - for standard input. With facts named, only those.", 1, SIZE_MAX, cmd_show},
 	{CMD_HEADER, "header", "FILE", "print a C header of a description",
-         "XRAY_HAS_… tells that a fact is known, XRAY_… is its value. For C89 and C++.", 1, 1, cmd_header},
+         "XRAY_HAS_… tells that a fact is known and sure enough, XRAY_… is its value, XRAY_CONF_… its confidence in\n"
+         "percent. For C89 and C++.",
+         1, 1, cmd_header},
 	{CMD_TIME, "time", "STATEMENT", "latency, throughput and in-flight count of a C statement",
          "In 'p0 = p0 * p1 + p2', p0 is a variable of each stream's own, p1, p2, … are constants shared by all.", 1, 1,
          cmd_time},
@@ -193,6 +197,13 @@ static int set_value(struct settings *s, const struct option *option, const char
 		if (!isdigit((unsigned char)*text) || *end || errno)
 			return cli_error(XR_EXIT_USE, "--%s needs a number, not '%s'", option->name, text);
 		*(uint64_t *)field(s, option) = value;
+		return 0;
+	}
+	case SHARE: {
+		double value = strtod(text, &end);
+		if (!isdigit((unsigned char)*text) || *end || errno || !(value >= 0 && value <= 1))
+			return cli_error(XR_EXIT_USE, "--%s needs a number from 0 to 1, not '%s'", option->name, text);
+		*(double *)field(s, option) = value;
 		return 0;
 	}
 	case SECONDS:
@@ -306,7 +317,7 @@ const struct command *cli_parse(int argc, char **argv, struct settings *s)
 	bool given[N_OPTIONS] = {false}, only_operands = false;
 	const struct command *command = NULL;
 	size_t n = 0;
-	*s = (struct settings){.target.cpu = -1};
+	*s = (struct settings){.target.cpu = -1, .least = 0.8};
 	for (int i = 1; i < argc; i++) {
 		char *word = argv[i];
 		if (only_operands || word[0] != '-' || !word[1]) {

@@ -27,6 +27,15 @@ static int not_there(const struct xr_description *d, const char *path, const cha
 	return exit;
 }
 
+void cli_report(const struct xr_description *d, const struct settings *s)
+{
+	struct xr_style style = cli_style(STDOUT_FILENO);
+	if (s->full || s->verbose)
+		xr_report_terminal(stdout, d, &style, s->verbose);
+	else
+		xr_report_screen(stdout, d, &style);
+}
+
 int cmd_show(const struct settings *s)
 {
 	struct xr_error err;
@@ -41,7 +50,7 @@ int cmd_show(const struct settings *s)
 	if (!exit && s->n_operands > 1)
 		xr_report_facts(stdout, d, &style, s->operand + 1, s->n_operands - 1, s->verbose);
 	else if (!exit)
-		xr_report_terminal(stdout, d, &style, s->verbose);
+		cli_report(d, s);
 	xr_description_free(d);
 	return exit ? exit : cli_finish_stdout();
 }

@@ -3,6 +3,7 @@
 #include "engine/quality.h"
 #include "engine/run.h"
 #include "engine/types.h"
+#include "facts/trust.h"
 
 #include <string.h>
 
@@ -317,6 +318,7 @@ int xr_engine_run(struct xr_target *target, const struct xr_micro *const *table,
 		xr_types_after(&run, seed, ends);
 		xr_quality_after(&run, ends);
 	}
+	xr_trust_apply(d);
 	explain_named(&run);
 	sum_up(&run, outcome);
 	xr_describe_target(d, target, seed, run.quick, xr_now_s() - run.start_s);

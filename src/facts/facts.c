@@ -2,6 +2,7 @@
 
 #include "util/memory.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -275,7 +276,9 @@ struct xr_fact *xr_fact_put(struct xr_description *d, const char *id, json_t *va
 struct xr_fact *xr_fact_number(struct xr_description *d, const char *id, double value, const char *unit,
                                double confidence, const char *method)
 {
-	return xr_fact_put(d, id, json_real(value), unit, confidence, method);
+	/* there are no parts of a byte, and programs want to count with them */
+	bool whole = unit && !strcmp(unit, "bytes") && fabs(value) < 9e15;
+	return xr_fact_put(d, id, whole ? json_integer(llround(value)) : json_real(value), unit, confidence, method);
 }
 
 struct xr_fact *xr_fact_count(struct xr_description *d, const char *id, long long value, const char *unit,

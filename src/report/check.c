@@ -1,4 +1,5 @@
 /* Measured beside claimed, with a verdict in words. */
+#include "facts/trust.h"
 #include "report/compare.h"
 #include "report/value.h"
 
@@ -52,7 +53,7 @@ static const struct {
 	{"os", OTHERWISE, "other threads, or the hypervisor, may have had the CPU meanwhile"},
 };
 
-static const char *explanation(const struct xr_fact *fact)
+const char *xr_claim_explanation(const struct xr_fact *fact)
 {
 	bool numbers = json_is_number(fact->value) && json_is_number(fact->claimed);
 	double x = json_number_value(fact->value), y = json_number_value(fact->claimed);
@@ -71,7 +72,7 @@ static void print_explanations(FILE *out, const struct xr_description *d)
 	bool first = true;
 	for (size_t i = 0; i < xr_description_count(d); i++) {
 		const struct xr_fact *fact = xr_description_at(d, i);
-		const char *why = against_claim(fact) == XR_DIFFER ? explanation(fact) : NULL;
+		const char *why = against_claim(fact) == XR_DIFFER ? xr_claim_explanation(fact) : NULL;
 		if (!why)
 			continue;
 		fprintf(out, "%s  %s: %s\n", first ? "\nWhy that may be\n" : "", fact->id, why);
@@ -117,7 +118,6 @@ struct xr_verdict_counts xr_report_check(FILE *out, const struct xr_description 
 	struct xr_verdict_counts counts = {0};
 	struct xr_arena arena = {0};
 	struct xr_table table;
-	double sure = xr_sure_enough(d);
 	size_t unclaimed = 0;
 	xr_table_init(&table, &arena, headings, 4);
 	for (size_t i = 0; i < xr_description_count(d); i++) {
@@ -128,7 +128,7 @@ struct xr_verdict_counts xr_report_check(FILE *out, const struct xr_description 
 		if (!fact->claimed && !all)
 			continue;
 		size_t row = xr_table_add(&table, fact->id);
-		const char *measured = xr_fact_words(&arena, fact, sure);
+		const char *measured = xr_fact_words(&arena, fact, xr_trust_usual);
 		xr_table_set(&table, row, 1, *measured ? measured : "-");
 		xr_table_set(&table, row, 2, fact->claimed ? xr_value_words(&arena, fact->claimed, fact->unit) : "-");
 		xr_table_set(&table, row, 3,

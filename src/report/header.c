@@ -1,7 +1,8 @@
 /* A description as a C header: for programs that tune themselves when they are compiled.
  *
- * Every fact gets PREFIX_HAS_…, 1 or 0, and when it is 1 also PREFIX_… with its value. Plain C89 that is C++ too: no
- * long long, no // comments, no string beyond 509 characters, no trigraphs.
+ * Every fact gets PREFIX_HAS_…, 1 or 0, and when it is 1 also PREFIX_… with its value and PREFIX_CONF_… with its
+ * confidence in percent. Bytes and counts are integers, so that #if can compare them. Plain C89 that is C++ too: no
+ * // comments, no string beyond 509 characters, no trigraphs; integers beyond 32 bits need a long of 64.
  */
 #include "report/report.h"
 #include "report/value.h"
@@ -63,16 +64,31 @@ static const char *integer_literal(struct xr_arena *arena, json_int_t value)
 		return xr_arena_printf(arena, "%luUL", (unsigned long)value);
 	if (value < 0 && value >= -2147483647)
 		return xr_arena_printf(arena, "(%ld)", (long)value);
-	return real_literal(arena, (double)value); /* C89 has no integer for it everywhere */
+	return value > 0 ? xr_arena_printf(arena, "%lldUL", (long long)value)
+	                 : xr_arena_printf(arena, "(%lldL)", (long long)value);
+}
+
+/* Counted, not timed: has no unit, or one of things there is a whole number of. */
+static bool is_counted(const struct xr_fact *fact)
+{
+	static const char *const units[] = {"", "bytes", "count", "entries", "lines", "pages"};
+	double value = json_number_value(fact->value);
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+		if (!strcmp(fact->unit, units[i]))
+			return fabs(value) < 9e15 && (*fact->unit || value == rint(value));
+	return false;
 }
 
 /* NULL: nothing C89 could hold. */
-static const char *literal(struct xr_arena *arena, const json_t *value)
+static const char *literal(struct xr_arena *arena, const struct xr_fact *fact)
 {
+	const json_t *value = fact->value;
 	if (json_is_boolean(value))
 		return json_is_true(value) ? "1" : "0";
 	if (json_is_integer(value))
 		return integer_literal(arena, json_integer_value(value));
+	if (json_is_real(value) && is_counted(fact))
+		return integer_literal(arena, (json_int_t)llround(json_real_value(value)));
 	if (json_is_real(value))
 		return real_literal(arena, json_real_value(value));
 	if (json_is_string(value))
@@ -83,27 +99,55 @@ static const char *literal(struct xr_arena *arena, const json_t *value)
 	return quoted;
 }
 
-static void write_fact(FILE *out, struct xr_arena *arena, const struct xr_fact *fact, const char *prefix, json_t *used)
+struct header {
+	FILE *out;
+	struct xr_arena *arena;
+	const char *prefix;
+	double least; /* confidence; what is less sure is not there */
+	json_t *used; /* names */
+};
+
+/* Why there is no value to build on; NULL: there is one. */
+static const char *why_not(const struct header *h, const struct xr_fact *fact)
 {
-	const char *value = fact->status == XR_OK && fact->value ? literal(arena, fact->value) : NULL;
-	const char *name = macro_name(arena, prefix, fact->id);
-	const char *has = macro_name(arena, xr_arena_printf(arena, "%s_HAS", prefix), fact->id);
-	const char *why = fact->status != XR_OK ? xr_arena_printf(arena, "%s: %s", xr_status_names[fact->status],
-	                                                          xr_fact_reason(fact))
-	                                        : "too long for C89";
-	if (strchr(fact->id, '*') || json_object_get(used, name) || json_object_get(used, has)) {
-		fprintf(out, "/* %s: %s */\n", in_comment(arena, fact->id),
-		        in_comment(arena, strchr(fact->id, '*') ? why : "name taken"));
+	const char *reason = xr_fact_reason(fact);
+	if (!fact->value || fact->status == XR_UNSUPPORTED || fact->status == XR_FAILED ||
+	    (fact->status == XR_UNRELIABLE && fact->confidence < h->least))
+		return xr_arena_printf(h->arena, "%s%s%s", xr_status_names[fact->status], *reason ? ": " : "", reason);
+	if (fact->confidence < h->least)
+		return xr_arena_printf(h->arena, "only %.0f %% sure", fact->confidence * 100);
+	return literal(h->arena, fact) ? NULL : "too long for C89";
+}
+
+static bool take_name(const struct header *h, const char *name)
+{
+	bool free_name = !json_object_get(h->used, name);
+	json_object_set_new(h->used, name, json_true());
+	return free_name;
+}
+
+static void write_fact(const struct header *h, const struct xr_fact *fact)
+{
+	const char *name = macro_name(h->arena, h->prefix, fact->id);
+	const char *has = macro_name(h->arena, xr_arena_printf(h->arena, "%s_HAS", h->prefix), fact->id);
+	const char *conf = macro_name(h->arena, xr_arena_printf(h->arena, "%s_CONF", h->prefix), fact->id);
+	const char *why = why_not(h, fact);
+	if (strchr(fact->id, '*')) {
+		fprintf(h->out, "/* %s: %s */\n", in_comment(h->arena, fact->id),
+		        in_comment(h->arena, why ? why : "a family"));
 		return;
 	}
-	json_object_set_new(used, name, json_true());
-	json_object_set_new(used, has, json_true());
-	if (!value) {
-		fprintf(out, "#define %s 0 /* %s */\n", has, in_comment(arena, why));
+	if (!take_name(h, name) || !take_name(h, has) || !take_name(h, conf)) {
+		fprintf(h->out, "/* %s: name taken */\n", in_comment(h->arena, fact->id));
 		return;
 	}
-	fprintf(out, "#define %s 1\n#define %s %s /* %s%s%.0f %% sure */\n", has, name, value,
-	        in_comment(arena, fact->unit), *fact->unit ? ", " : "", fact->confidence * 100);
+	if (why) {
+		fprintf(h->out, "#define %s 0 /* %s */\n", has, in_comment(h->arena, why));
+		return;
+	}
+	fprintf(h->out, "#define %s 1\n#define %s %s%s%s%s\n#define %s %.0f\n", has, name, literal(h->arena, fact),
+	        *fact->unit ? " /* " : "", in_comment(h->arena, fact->unit), *fact->unit ? " */" : "", conf,
+	        floor(fact->confidence * 100));
 }
 
 static bool good_prefix(const char *prefix)
@@ -112,7 +156,7 @@ static bool good_prefix(const char *prefix)
 	return n > 0 && n <= 40 && !prefix[n] && !isdigit((unsigned char)*prefix);
 }
 
-int xr_report_header(FILE *out, const struct xr_description *d, const char *prefix, struct xr_error *err)
+int xr_report_header(FILE *out, const struct xr_description *d, const char *prefix, double least, struct xr_error *err)
 {
 	struct xr_arena arena = {0};
 	if (!good_prefix(prefix))
@@ -124,14 +168,17 @@ int xr_report_header(FILE *out, const struct xr_description *d, const char *pref
 		name = xr_description_target_text(d, "name");
 	fprintf(out, "/* Measured facts of %s, %s.\n", in_comment(&arena, *name ? name : "a machine"),
 	        in_comment(&arena, xr_description_target_text(d, "date")));
-	fprintf(out, " * Made by `xray header`, version %s; %s_HAS_x is 1 where x is known. */\n", XR_VERSION, prefix);
+	fprintf(out,
+	        " * Made by `xray header`, version %s. %s_HAS_x is 1 where x is known and at least %.0f %% sure;\n"
+	        " * then %s_x is its value and %s_CONF_x its confidence in percent. */\n",
+	        XR_VERSION, prefix, least * 100, prefix, prefix);
 	fprintf(out, "#ifndef %s\n#define %s\n\n", guard, guard);
-	json_t *used = json_object();
-	json_object_set_new(used, guard, json_true());
+	const struct header h = {out, &arena, prefix, least, json_object()};
+	json_object_set_new(h.used, guard, json_true());
 	for (size_t i = 0; i < xr_description_count(d); i++)
-		write_fact(out, &arena, xr_description_at(d, i), prefix, used);
+		write_fact(&h, xr_description_at(d, i));
 	fputs("\n#endif\n", out);
-	json_decref(used);
+	json_decref(h.used);
 	xr_arena_release(&arena);
 	return 0;
 }

@@ -14,14 +14,17 @@ struct xr_style {
 	int width;     /* columns; 0: 100 */
 };
 
+/* The machine on one screen: at most 40 lines, whatever was found; the rest is for the full report. */
+void xr_report_screen(FILE *out, const struct xr_description *d, const struct xr_style *style);
 /* Everything, as tables. verbose: also how each fact was found, and how sure it is. */
 void xr_report_terminal(FILE *out, const struct xr_description *d, const struct xr_style *style, bool verbose);
 /* Only facts under these selectors, and those of micro-benchmarks named by them. */
 void xr_report_facts(FILE *out, const struct xr_description *d, const struct xr_style *style, const char *const *select,
                      size_t n_select, bool verbose);
 
-/* A C header, C89 and C++: #define PREFIX_HAS_… and PREFIX_… for each fact. -1: the prefix is no C name. */
-int xr_report_header(FILE *out, const struct xr_description *d, const char *prefix, struct xr_error *err);
+/* A C header, C89 and C++: #define PREFIX_HAS_…, PREFIX_… and PREFIX_CONF_… for each fact that is at least `least` sure.
+ * -1: the prefix is no C name. */
+int xr_report_header(FILE *out, const struct xr_description *d, const char *prefix, double least, struct xr_error *err);
 
 struct xr_verdict_counts {
 	size_t agree, differ;

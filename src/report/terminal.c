@@ -1,8 +1,9 @@
-/* The report on the terminal.
+/* The full report: everything that was found, as tables and lists.
  *
  * A section takes the facts it knows how to lay out; what no section took is listed as it is, so that a new fact shows
  * up without an edit here. Facts that are not ok come last, grouped by reason.
  */
+#include "facts/trust.h"
 #include "report/compare.h"
 #include "report/report.h"
 #include "report/table.h"
@@ -17,8 +18,8 @@ struct page {
 	const struct xr_style *style;
 	struct xr_arena *arena;
 	bool verbose;
-	double sure; /* see xr_sure_enough() */
-	bool *taken; /* by place in the description: shown, or not to be shown */
+	bool *taken;  /* by place in the description: shown, or not to be shown */
+	bool *wanted; /* the same: among those selected */
 };
 
 static const char *paint(const struct page *page, const char *code)
@@ -58,7 +59,7 @@ static const char *take(struct page *page, const char *id)
 	if (page->taken[i])
 		return "";
 	page->taken[i] = true;
-	const char *words = xr_fact_words(page->arena, fact, page->sure);
+	const char *words = xr_fact_words(page->arena, fact, xr_trust_usual);
 	if (!json_is_number(fact->claimed) || xr_values_agree(fact->value, fact->claimed, fact->unit, fact->id))
 		return words;
 	return xr_arena_printf(page->arena, "%s (OS: %s)", words,
@@ -133,9 +134,12 @@ static void print_top(const struct page *page)
 	if (json_is_true(json_object_get(xr_description_target_const(d), "quick")))
 		top_part(page, &first, "quick", "");
 	fprintf(page->out, "%s\n", paint(page, "\033[0m"));
-	if (page->sure < xr_usual_confidence)
-		fprintf(page->out, "%sHurried or disturbed: most values are only about %.0f %% sure.%s\n",
-		        paint(page, "\033[33m"), xr_middle_confidence(page->d) * 100, paint(page, "\033[0m"));
+	const json_t *words = json_object_get(json_object_get(xr_description_target_const(d), "conditions"), "words");
+	for (size_t i = 0; i < json_array_size(words); i++)
+		if (json_is_string(json_array_get(words, i)))
+			fprintf(page->out, "%sDisturbed: %s%s\n", paint(page, "\033[33m"),
+			        xr_safe_text(page->arena, json_string_value(json_array_get(words, i))),
+			        paint(page, "\033[0m"));
 }
 
 /* ---- tables: one row per second word, one column per kind of fact ------------------------------------------------ */
@@ -345,6 +349,68 @@ static void print_one_list(struct page *page, const struct list *list)
 	print_list(page, list->title, list->family, n);
 }
 
+/* ---- what instructions there are, and what not, in a line each --------------------------------------------------------- */
+
+/* Types of a family whose answer is yes, or no; they count as shown. */
+static const char *types_with(struct page *page, const char *family, bool answer)
+{
+	const char *types = "";
+	size_t n = strlen(family);
+	for (size_t i = 0; i < xr_description_count(page->d); i++) {
+		const struct xr_fact *fact = xr_description_at(page->d, i);
+		if (!open_fact(page, i) || strncmp(fact->id, family, n) || fact->id[n] != '.' ||
+		    strchr(fact->id + n + 1, '.') || !json_is_boolean(fact->value) ||
+		    json_is_true(fact->value) != answer)
+			continue;
+		page->taken[i] = true;
+		types = xr_arena_printf(page->arena, "%s%s%s%s", types, *types ? " " : "", fact->id + n + 1,
+		                        fact->status != XR_OK               ? "?"
+		                        : fact->confidence < xr_trust_usual ? "~"
+		                                                            : "");
+	}
+	return types;
+}
+
+static void print_instructions(struct page *page)
+{
+	static const char *const families[] = {"isa.fpu", "isa.fma", "isa.plain.fma", "isa.simd"};
+	bool titled = false;
+	for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
+		const char *has = types_with(page, families[i], true), *lacks = types_with(page, families[i], false);
+		if (!*has && !*lacks)
+			continue;
+		if (!titled)
+			heading(page, "Instructions", "");
+		titled = true;
+		fprintf(page->out, "  %-13s  %s%s%s%s\n", families[i], has, *has && *lacks ? "; " : "",
+		        *lacks ? "not " : "", lacks);
+	}
+}
+
+/* ---- lists of lists, one item a line ------------------------------------------------------------------------------- */
+
+enum { SHORT_LIST = 3 };
+
+static bool is_long_list(const struct xr_fact *fact)
+{
+	const json_t *first = json_array_get(fact->value, 0);
+	return json_array_size(fact->value) > SHORT_LIST && json_is_string(json_array_get(first, 0));
+}
+
+static void print_long_lists(struct page *page)
+{
+	for (size_t i = 0; i < xr_description_count(page->d); i++) {
+		const struct xr_fact *fact = xr_description_at(page->d, i);
+		if (!open_fact(page, i) || !is_long_list(fact))
+			continue;
+		page->taken[i] = true;
+		heading(page, fact->id, fact->status == XR_OK ? "" : "in doubt");
+		for (size_t k = 0; k < json_array_size(fact->value); k++)
+			fprintf(page->out, "  %s\n",
+			        xr_value_words(page->arena, json_array_get(fact->value, k), fact->unit));
+	}
+}
+
 /* ---- matrices: rows and columns are CPUs ------------------------------------------------------------------------- */
 
 enum { MATRIX_MAX = 17 };
@@ -374,7 +440,7 @@ static void print_matrix(struct page *page, const struct xr_fact *fact)
 static void print_matrices(struct page *page)
 {
 	for (size_t i = 0; i < xr_description_count(page->d); i++)
-		if (json_is_array(json_object_get(xr_description_at(page->d, i)->value, "rows")))
+		if (page->wanted[i] && json_is_array(json_object_get(xr_description_at(page->d, i)->value, "rows")))
 			print_matrix(page, xr_description_at(page->d, i));
 }
 
@@ -488,15 +554,47 @@ static void print_all_reasons(struct page *page, bool *said)
 static struct page page_of(FILE *out, const struct xr_description *d, const struct xr_style *style,
                            struct xr_arena *arena, bool verbose)
 {
-	return (struct page){
+	struct page page = {
 		.out = out,
 		.d = d,
 		.style = style,
 		.arena = arena,
 		.verbose = verbose,
-		.sure = xr_sure_enough(d),
 		.taken = xr_arena_array(arena, bool, xr_description_count(d) + 1),
+		.wanted = xr_arena_array(arena, bool, xr_description_count(d) + 1),
 	};
+	memset(page.wanted, true, xr_description_count(d));
+	return page;
+}
+
+static void print_sections(struct page *page)
+{
+	print_one_list(page, &lists[0]);
+	if (!page->verbose) {
+		print_operations(page, false);
+		print_operations(page, true);
+		for (size_t i = 0; i < sizeof grids / sizeof *grids; i++)
+			print_grid(page, &grids[i]);
+		print_instructions(page);
+		print_long_lists(page);
+	}
+	for (size_t i = 1; i < sizeof lists / sizeof *lists; i++)
+		print_one_list(page, &lists[i]);
+	print_list(page, "Others", NULL, 0);
+	print_matrices(page);
+}
+
+static void print_legend(const struct page *page)
+{
+	bool less = false, doubt = false;
+	for (size_t i = 0; i < xr_description_count(page->d); i++) {
+		const struct xr_fact *fact = xr_description_at(page->d, i);
+		less |= fact->value && fact->status == XR_OK && fact->confidence < xr_trust_usual;
+		doubt |= fact->value && fact->status == XR_UNRELIABLE;
+	}
+	if (less || doubt)
+		fprintf(page->out, "\n%s%s%s%s%s\n", paint(page, "\033[2m"), less ? "~ less than 90 % sure" : "",
+		        less && doubt ? "   " : "", doubt ? "? in doubt, not to build on" : "", paint(page, "\033[0m"));
 }
 
 void xr_report_terminal(FILE *out, const struct xr_description *d, const struct xr_style *style, bool verbose)
@@ -504,19 +602,29 @@ void xr_report_terminal(FILE *out, const struct xr_description *d, const struct 
 	struct xr_arena arena = {0};
 	struct page page = page_of(out, d, style, &arena, verbose);
 	print_top(&page);
-	print_one_list(&page, &lists[0]);
-	if (!verbose) {
-		print_operations(&page, false);
-		print_operations(&page, true);
-		for (size_t i = 0; i < sizeof grids / sizeof *grids; i++)
-			print_grid(&page, &grids[i]);
-	}
-	for (size_t i = 1; i < sizeof lists / sizeof *lists; i++)
-		print_one_list(&page, &lists[i]);
-	print_list(&page, "Others", NULL, 0);
-	print_matrices(&page);
+	print_sections(&page);
 	print_all_reasons(&page, xr_arena_array(&arena, bool, xr_description_count(d) + 1));
+	print_legend(&page);
 	xr_arena_release(&arena);
+}
+
+/* Is there enough for a table? One row is better read as a list. */
+static bool worth_a_table(struct page *page)
+{
+	static const struct {
+		const char *family;
+		int row_word;
+	} tables[] = {{"op", 1}, {"cache", 1}, {"tlb", 1}, {"memory.bandwidth", 2}};
+	const char *rows[ROWS_MAX];
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+		size_t facts = 0;
+		for (size_t f = 0; f < xr_description_count(page->d); f++)
+			facts += open_fact(page, f) &&
+			         xr_id_matches(xr_description_at(page->d, f)->id, tables[i].family);
+		if (facts >= 6 && words_under(page, tables[i].family, tables[i].row_word, rows, ROWS_MAX) > 1)
+			return true;
+	}
+	return false;
 }
 
 void xr_report_facts(FILE *out, const struct xr_description *d, const struct xr_style *style, const char *const *select,
@@ -525,19 +633,24 @@ void xr_report_facts(FILE *out, const struct xr_description *d, const struct xr_
 	struct xr_arena arena = {0};
 	struct page page = page_of(out, d, style, &arena, verbose);
 	size_t n = xr_description_count(d);
-	bool *chosen = xr_arena_array(&arena, bool, n + 1), *said = xr_arena_array(&arena, bool, n + 1);
+	bool *said = xr_arena_array(&arena, bool, n + 1), *chosen = xr_arena_array(&arena, bool, n + 1);
 	for (size_t i = 0; i < n; i++) {
 		const struct xr_fact *fact = xr_description_at(d, i);
 		for (size_t s = 0; s < n_select; s++)
 			chosen[i] |=
 				xr_id_matches(fact->id, select[s]) || (fact->micro && !strcmp(fact->micro, select[s]));
-		said[i] = !chosen[i];
+		said[i] = page.taken[i] = !chosen[i];
+		page.wanted[i] = chosen[i];
 		chosen[i] &= fact->value != NULL;
 	}
-	size_t width = widest_id(&page, chosen);
-	for (size_t i = 0; i < n; i++)
-		if (chosen[i])
-			print_fact(&page, i, width);
+	if (!verbose && worth_a_table(&page)) {
+		print_sections(&page);
+	} else {
+		size_t width = widest_id(&page, chosen);
+		for (size_t i = 0; i < n; i++)
+			if (chosen[i] && !page.taken[i])
+				print_fact(&page, i, width);
+	}
 	print_all_reasons(&page, said);
 	xr_arena_release(&arena);
 }

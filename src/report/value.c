@@ -1,6 +1,5 @@
 #include "report/value.h"
 
-#include "util/memory.h"
 #include "util/strbuf.h"
 
 #include <math.h>
@@ -178,35 +177,6 @@ const char *xr_value_words(struct xr_arena *arena, const json_t *value, const ch
 }
 
 /* ---- doubt ---- */
-
-const double xr_usual_confidence = 0.9;
-
-static int by_size(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-double xr_middle_confidence(const struct xr_description *d)
-{
-	size_t n = 0;
-	double *confidence = xr_calloc(xr_description_count(d), sizeof *confidence), middle = 1;
-	for (size_t i = 0; i < xr_description_count(d); i++)
-		if (xr_description_at(d, i)->status == XR_OK)
-			confidence[n++] = xr_description_at(d, i)->confidence;
-	if (n) {
-		qsort(confidence, n, sizeof *confidence, by_size);
-		middle = confidence[n / 2];
-	}
-	free(confidence);
-	return middle;
-}
-
-double xr_sure_enough(const struct xr_description *d)
-{
-	double middle = xr_middle_confidence(d);
-	return middle >= xr_usual_confidence ? xr_usual_confidence : middle - 0.1;
-}
 
 const char *xr_fact_words(struct xr_arena *arena, const struct xr_fact *fact, double sure)
 {

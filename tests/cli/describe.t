@@ -11,7 +11,7 @@ $ cp $TOP/tests/data/icelake.json m.json; xray show m.json cache.l1d tlb.d1
   tlb.d1.penalty      7.00 cycles
 $ xray show - < m.json | head -n 2
 X-Ray of Intel(R) Xeon(R) Processor @ 2.80GHz
-host* Linux 6.1 x86_64* gcc 12.2.0 -O2* 2026-01-02T03:04:05Z* 21.3 s
+measured  Linux 6.1 x86_64 | gcc 12.2.0 -O2 | 2026-01-02T03:04:05Z | 21.3 s
 $ xray show m.json cache.l1d.wasy
 2| xray: m.json has no fact 'cache.l1d.wasy'; did you mean 'cache.l1d.ways'?
 ? 2
@@ -31,7 +31,27 @@ $ xray show .
 # The C header.
 $ xray header m.json | grep CACHE_L1D_CAPACITY | sed 's/#//'
 define XRAY_HAS_CACHE_L1D_CAPACITY 1
-define XRAY_CACHE_L1D_CAPACITY 49152 /* bytes, 99 % sure */
+define XRAY_CACHE_L1D_CAPACITY 49152 /* bytes */
+define XRAY_CONF_CACHE_L1D_CAPACITY 99
+# What is not sure enough is not there; how sure is the caller's choice.
+$ sed 's/"cache.l2.ways": {"status": "ok", "value": 20, "unit": "count", "confidence": 0.99/"cache.l2.ways": {"status": "ok", "value": 20, "unit": "count", "confidence": 0.31/' m.json > unsure.json; xray header unsure.json | grep L2_WAYS | sed 's/#//'
+define XRAY_HAS_CACHE_L2_WAYS 0 /* only 31 % sure */
+$ xray header --min-confidence 0.3 unsure.json | grep L2_WAYS | sed 's/#//'
+define XRAY_HAS_CACHE_L2_WAYS 1
+define XRAY_CACHE_L2_WAYS 20 /* count */
+define XRAY_CONF_CACHE_L2_WAYS 31
+$ xray header --min-confidence 1.5 m.json
+2| xray: --min-confidence needs a number from 0 to 1, not '1.5'
+? 2
+$ xray header --min-confidence most m.json
+2| xray: --min-confidence needs a number from 0 to 1, not 'most'
+? 2
+# Bytes and counts are integers, for #if, however the description holds them; also beyond 32 bits.
+$ sed 's/3250585/6442450944.5/' m.json > large.json; xray header large.json | grep L3_CAPACITY | sed 's/#//'
+define XRAY_HAS_CACHE_L3_CAPACITY 1
+define XRAY_CACHE_L3_CAPACITY 6442450945UL /* bytes */
+define XRAY_CONF_CACHE_L3_CAPACITY 92
+$ xray header m.json -o m.h && printf '%s\n' 'include "m.h"' 'if XRAY_CACHE_L1D_CAPACITY != 49152 || XRAY_CACHE_L1D_WAYS < 8 || XRAY_CONF_CACHE_L1D_WAYS < 90' 'error wrong' 'endif' 'int main(void) { return !XRAY_HAS_CACHE_L1D_LINE; }' | sed '/^int/!s/^/#/' > m.c && cc -std=c89 -pedantic-errors -Wall -Werror m.c -o m && ./m
 $ xray header m.json | grep -c 'XRAY_CACHE_L3_WAYS'
 0
 ? 1

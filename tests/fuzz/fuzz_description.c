@@ -16,9 +16,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FILE *out = fopen("/dev/null", "w");
 	if (!out)
 		abort();
+	xr_report_screen(out, d, &style);
 	xr_report_terminal(out, d, &style, false);
 	xr_report_terminal(out, d, &style, true);
-	xr_report_header(out, d, "XRAY", NULL);
+	xr_report_header(out, d, "XRAY", 0.8, NULL);
 	xr_report_check(out, d, &style, true);
 	xr_report_diff(out, d, d, "a", "b", &style, true);
 	fclose(out);

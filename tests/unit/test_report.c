@@ -241,7 +241,7 @@ static void the_header_compiles_as_c89_and_cpp(void **state)
 	snprintf(path, sizeof path, "%s/facts.h", dir);
 	FILE *out = fopen(path, "w");
 	assert_non_null(out);
-	assert_int_equal(xr_report_header(out, d, "XRAY", &err), 0);
+	assert_int_equal(xr_report_header(out, d, "XRAY", 0.8, &err), 0);
 	fclose(out);
 	snprintf(path, sizeof path, "%s/use.c", dir);
 	out = fopen(path, "w");
@@ -260,7 +260,7 @@ static void the_header_compiles_as_c89_and_cpp(void **state)
 		assert_int_equal(shell("c++ -std=c++98 -Wall -Wextra -pedantic -Werror -x c++ %s -fsyntax-only", path),
 		                 0);
 	shell("rm -rf \"$(dirname %s)\"", path);
-	assert_int_equal(xr_report_header(stderr, d, "0 bad", &err), -1);
+	assert_int_equal(xr_report_header(stderr, d, "0 bad", 0.8, &err), -1);
 	assert_int_equal(err.code, XR_EXIT_USE);
 	xr_description_free(d);
 }

@@ -1,0 +1,168 @@
+/* Consistency of a description, in one place.
+ *
+ * Rules are orders that every machine keeps: caches grow with their level, so do their latencies, memory is slower than
+ * any cache, a second TLB has more entries than the first. When an order is broken, not both facts are right, and
+ * P(a is right | not both are) = a (1 - b) / (1 - a b) for confidences a and b: the surer one hardly suffers.
+ */
+#include "facts/trust.h"
+
+#include "util/memory.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const double xr_trust_least = 0.8, xr_trust_usual = 0.9;
+
+enum { ID_MAX = 128 };
+
+static struct xr_fact *find(struct xr_description *d, const char *prefix, const char *id)
+{
+	char full[ID_MAX];
+	snprintf(full, sizeof full, "%s%s", prefix, id);
+	struct xr_fact *fact = xr_description_edit(d, full);
+	return fact && fact->status == XR_OK && json_is_number(fact->value) ? fact : NULL;
+}
+
+/* Behind what the fact says already. */
+static void say(struct xr_fact *fact, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct xr_fact *fact, const char *format, ...)
+{
+	char words[256];
+	va_list ap;
+	va_start(ap, format);
+	vsnprintf(words, sizeof words, format, ap);
+	va_end(ap);
+	char *before = fact->reason ? xr_strdup(fact->reason) : NULL;
+	xr_fact_note(fact, "%s%s%s", before ? before : "", before ? "; " : "", words);
+	free(before);
+}
+
+static void contradict(struct xr_fact *a, struct xr_fact *b, const char *words)
+{
+	double p = a->confidence, q = b->confidence, not_both = 1 - p * q;
+	say(a, "contradicts %s: %s", b->id, words);
+	say(b, "contradicts %s: %s", a->id, words);
+	if (not_both > 0) {
+		a->confidence = p * (1 - q) / not_both;
+		b->confidence = q * (1 - p) / not_both;
+	} else {
+		a->confidence = b->confidence = 0.5; /* both claim certainty: one of them lies */
+	}
+}
+
+static void must_rise(struct xr_fact *lower, struct xr_fact *upper, const char *words)
+{
+	if (lower && upper && json_number_value(lower->value) >= json_number_value(upper->value))
+		contradict(lower, upper, words);
+}
+
+/* ---- the rules ---------------------------------------------------------------------------------------------------- */
+
+/* Levels from the core outwards; one that is not known is stepped over. */
+static void rise_along(struct xr_description *d, const char *prefix, const char *const *ids, const char *words)
+{
+	struct xr_fact *last = NULL;
+	for (; *ids; ids++) {
+		struct xr_fact *fact = find(d, prefix, *ids);
+		must_rise(last, fact, words);
+		last = fact ? fact : last;
+	}
+}
+
+/* An exclusive cache may be smaller than the one before it: what it gives comes on top. */
+static bool is_exclusive(const struct xr_description *d, const char *prefix, int level)
+{
+	char id[ID_MAX];
+	snprintf(id, sizeof id, "%scache.l%d.inclusion", prefix, level);
+	const struct xr_fact *fact = xr_description_fact(d, id);
+	const char *word = fact && fact->value ? json_string_value(fact->value) : NULL;
+	return word && !strcmp(word, "exclusive");
+}
+
+static void capacities_rise(struct xr_description *d, const char *prefix)
+{
+	struct xr_fact *last = find(d, prefix, "cache.l1d.capacity");
+	for (int level = 2; level <= 5; level++) {
+		char id[32];
+		snprintf(id, sizeof id, "cache.l%d.capacity", level);
+		struct xr_fact *fact = find(d, prefix, id);
+		if (!is_exclusive(d, prefix, level))
+			must_rise(last, fact, "each cache is larger than the one before it");
+		last = fact ? fact : last;
+	}
+}
+
+/* Memory's latency was read by walking over more than every cache holds, or it is a cache's. */
+static void memory_was_walked(struct xr_description *d)
+{
+	static const char *const capacity[] = {"cache.l5.capacity", "cache.l4.capacity", "cache.l3.capacity",
+	                                       "cache.l2.capacity", "cache.l1d.capacity"};
+	const struct xr_series *walk = xr_description_series(d, "cache.walk");
+	struct xr_fact *latency = find(d, "", "memory.latency"), *outer = NULL;
+	const struct xr_fact *page = find(d, "", "memory.page_size");
+	for (size_t i = 0; i < sizeof capacity / sizeof *capacity && !outer; i++)
+		outer = find(d, "", capacity[i]);
+	if (!walk || !walk->n || !latency || !page || !outer)
+		return;
+	double walked = walk->x[walk->n - 1] * json_number_value(page->value);
+	if (json_number_value(outer->value) >= walked)
+		contradict(latency, outer, "memory is what lies beyond the last cache, and no walk went there");
+}
+
+/* Points of the cost curve well inside what the first TLB reaches are cheap, those well beyond pay its penalty. */
+static void reach_fits_the_curve(struct xr_description *d)
+{
+	const struct xr_series *curve = xr_description_series(d, "tlb.data");
+	struct xr_fact *entries = find(d, "", "tlb.d1.entries");
+	const struct xr_fact *penalty = find(d, "", "tlb.d1.penalty");
+	size_t inside = 0, cheap = 0, beyond = 0, dear = 0;
+	if (!curve || !entries || !penalty)
+		return;
+	double n = json_number_value(entries->value), half = json_number_value(penalty->value) / 2;
+	for (size_t i = 0; i < curve->n; i++) {
+		inside += curve->x[i] <= n / 2;
+		cheap += curve->x[i] <= n / 2 && curve->y[i] < half;
+		beyond += curve->x[i] >= 2 * n;
+		dear += curve->x[i] >= 2 * n && curve->y[i] > half;
+	}
+	if (inside - cheap <= 1 && beyond - dear <= 1) /* one may be an accident, two are not */
+		return;
+	entries->confidence *= 0.5; /* the curve is as good a witness */
+	say(entries, "the cost of translation over pages does not step there");
+}
+
+static void check_one_type(struct xr_description *d, const char *prefix)
+{
+	static const char *const latencies[] = {"cache.l1d.latency", "cache.l2.latency", "cache.l3.latency",
+	                                        "cache.l4.latency",  "memory.latency",   NULL};
+	static const char *const entries[] = {"tlb.d1.entries", "tlb.d2.entries", "tlb.d3.entries", NULL};
+	static const char *const code[] = {"cache.l1i.capacity", "cache.l2i.capacity", NULL};
+	capacities_rise(d, prefix);
+	rise_along(d, prefix, latencies, "each level takes longer than the one before it");
+	rise_along(d, prefix, entries, "each TLB has more entries than the one before it");
+	rise_along(d, prefix, code, "each cache is larger than the one before it");
+}
+
+/* ---- the border ---------------------------------------------------------------------------------------------------- */
+
+void xr_trust_apply(struct xr_description *d)
+{
+	char prefix[16];
+	check_one_type(d, "");
+	for (int type = 1; type < 8; type++) {
+		snprintf(prefix, sizeof prefix, "type.%d.", type);
+		check_one_type(d, prefix);
+	}
+	memory_was_walked(d);
+	reach_fits_the_curve(d);
+	for (size_t i = 0; i < xr_description_count(d); i++) {
+		struct xr_fact *fact = xr_description_edit(d, xr_description_at(d, i)->id);
+		if (fact->status != XR_OK || fact->confidence >= xr_trust_least)
+			continue;
+		fact->status = XR_UNRELIABLE;
+		if (!fact->reason)
+			say(fact, "only %.0f %% sure", fact->confidence * 100);
+	}
+}

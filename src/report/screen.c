@@ -1,0 +1,607 @@
+/* The machine on one screen: what an engineer asks first, in at most 40 lines.
+ *
+ * Machine; core; the hierarchy with what was measured and, where it differs, claimed; TLBs, memory, cores, OS in a line
+ * each; then what differs from the OS, and what is in doubt, in plain words. Lines are made in memory first, so that the
+ * last parts know how much room there is.
+ */
+#include "facts/trust.h"
+#include "report/compare.h"
+#include "report/report.h"
+#include "report/table.h"
+#include "report/value.h"
+#include "util/strbuf.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINES_MAX = 40, PARTS_MAX = 16, LABEL = 8, BAR = 20 };
+
+struct screen {
+	const struct xr_description *d;
+	const struct xr_style *style;
+	struct xr_arena *arena;
+	size_t width;
+	struct xr_strbuf text;
+	bool doubted, less_sure; /* marks were used */
+};
+
+/* ---- words ---------------------------------------------------------------------------------------------------------- */
+
+static const char *paint(const struct screen *s, const char *code)
+{
+	return s->style->colour ? code : "";
+}
+
+static const struct xr_fact *valued(const struct screen *s, const char *id)
+{
+	const struct xr_fact *fact = xr_description_fact(s->d, id);
+	return fact && fact->value ? fact : NULL;
+}
+
+static const char *mark(struct screen *s, const struct xr_fact *fact)
+{
+	if (fact->status != XR_OK) {
+		s->doubted = true;
+		return "?";
+	}
+	if (fact->confidence < xr_trust_usual) {
+		s->less_sure = true;
+		return "~";
+	}
+	return "";
+}
+
+/* "4", "14.3", "567~": cycles without the decimals that say nothing; all else as everywhere. "" when there is none. */
+static const char *say(struct screen *s, const char *id)
+{
+	const struct xr_fact *fact = valued(s, id);
+	if (!fact)
+		return "";
+	if (json_is_number(fact->value) && !strcmp(fact->unit, "cycles")) {
+		double value = json_number_value(fact->value);
+		return xr_arena_printf(s->arena, "%.*f%s", value == rint(value) || value >= 99.95 ? 0 : 1, value,
+		                       mark(s, fact));
+	}
+	const char *words = xr_value_words(s->arena, fact->value, fact->unit);
+	return *words ? xr_arena_printf(s->arena, "%s%s", words, mark(s, fact)) : "";
+}
+
+static double number(const struct screen *s, const char *id)
+{
+	const struct xr_fact *fact = valued(s, id);
+	return fact && json_is_number(fact->value) ? json_number_value(fact->value) : 0;
+}
+
+/* ---- lines ---------------------------------------------------------------------------------------------------------- */
+
+static size_t lines_so_far(const struct screen *s)
+{
+	size_t n = 0;
+	for (const char *c = xr_strbuf_text(&s->text); *c; c++)
+		n += *c == '\n';
+	return n;
+}
+
+/* Words of a text, broken at blanks to the width; lines after the first are indented. */
+static void put_wrapped(struct screen *s, const char *text, size_t column, size_t indent)
+{
+	while (*text) {
+		size_t n = strcspn(text, " ");
+		const char *word = xr_arena_printf(s->arena, "%.*s", (int)n, text);
+		size_t columns = xr_text_columns(word);
+		if (column > indent && column + 1 + columns > s->width) {
+			xr_strbuf_printf(&s->text, "\n%*s", (int)indent, "");
+			column = indent;
+		} else if (column > indent) {
+			xr_strbuf_printf(&s->text, " ");
+			column++;
+		}
+		xr_strbuf_printf(&s->text, "%s", word);
+		column += columns;
+		text += n;
+		text += strspn(text, " ");
+	}
+	xr_strbuf_printf(&s->text, "\n");
+}
+
+/* Something like "3.69 GHz · 6 operations a cycle": parts stay whole where they can. */
+struct parts {
+	const char *part[PARTS_MAX];
+	size_t n;
+};
+
+static void add(struct screen *s, struct parts *parts, const char *before, const char *words, const char *behind)
+{
+	if (*words && parts->n < PARTS_MAX)
+		parts->part[parts->n++] = xr_arena_printf(s->arena, "%s%s%s", before, words, behind);
+}
+
+static void put_parts(struct screen *s, const char *label, const struct parts *parts)
+{
+	const char *dot = s->style->unicode ? " · " : " | ";
+	size_t column = LABEL + 2;
+	if (!parts->n)
+		return;
+	xr_strbuf_printf(&s->text, "%s%-*s%s", paint(s, "\033[1m"), LABEL + 2, label, paint(s, "\033[0m"));
+	for (size_t i = 0; i < parts->n; i++) {
+		size_t columns = xr_text_columns(parts->part[i]);
+		bool first = column == LABEL + 2;
+		if (!first && column + 3 + columns > s->width) {
+			xr_strbuf_printf(&s->text, "\n%*s", LABEL + 2, "");
+			column = LABEL + 2;
+			first = true;
+		}
+		xr_strbuf_printf(&s->text, "%s%s", first ? "" : dot, parts->part[i]);
+		column += columns + (first ? 0 : 3);
+	}
+	xr_strbuf_printf(&s->text, "\n");
+}
+
+static void put_heading(struct screen *s, const char *title)
+{
+	xr_strbuf_printf(&s->text, "\n%s%s%s\n", paint(s, "\033[1m"), title, paint(s, "\033[0m"));
+}
+
+/* ---- the top -------------------------------------------------------------------------------------------------------- */
+
+static const char *target_text(struct screen *s, const char *key)
+{
+	return xr_safe_text(s->arena, xr_description_target_text(s->d, key));
+}
+
+static void put_top(struct screen *s)
+{
+	const char *cpu = target_text(s, "cpu"), *name = target_text(s, "name");
+	double seconds = xr_description_target_number(s->d, "seconds");
+	struct parts parts = {0};
+	xr_strbuf_printf(&s->text, "%sX-Ray of ", paint(s, "\033[1m"));
+	put_wrapped(s, *cpu ? cpu : *name ? name : "a machine", strlen("X-Ray of "), strlen("X-Ray of "));
+	xr_strbuf_printf(&s->text, "%s", paint(s, "\033[0m"));
+	if (*cpu && strcmp(name, "host") != 0 && strcmp(name, cpu) != 0)
+		add(s, &parts, "", name, "");
+	add(s, &parts, "", target_text(s, "os"), "");
+	if (*target_text(s, "compiler"))
+		add(s, &parts, target_text(s, "compiler"), " ", target_text(s, "cflags"));
+	add(s, &parts, "", target_text(s, "date"), "");
+	if (seconds > 0)
+		add(s, &parts, "", xr_arena_printf(s->arena, "%.1f", seconds), " s");
+	if (json_is_true(json_object_get(xr_description_target_const(s->d), "quick")))
+		add(s, &parts, "", "quick", "");
+	put_parts(s, "measured", &parts);
+}
+
+/* What disturbed the run, when it mattered; written by the engine when it looked around before measuring. */
+static void put_conditions(struct screen *s)
+{
+	const json_t *conditions = json_object_get(xr_description_target_const(s->d), "conditions");
+	const json_t *words = json_object_get(conditions, "words");
+	for (size_t i = 0; i < json_array_size(words) && i < 3; i++) {
+		const char *text = json_string_value(json_array_get(words, i));
+		if (!text)
+			continue;
+		xr_strbuf_printf(&s->text, "%s%-*s", paint(s, "\033[33m"), LABEL + 2, i ? "" : "disturbed");
+		put_wrapped(s, xr_safe_text(s->arena, text), LABEL + 2, LABEL + 2);
+		xr_strbuf_printf(&s->text, "%s", paint(s, "\033[0m"));
+	}
+}
+
+/* ---- core ----------------------------------------------------------------------------------------------------------- */
+
+/* "mul 3": least latency of an operation, and the most where operands matter. */
+static void add_op(struct screen *s, struct parts *parts, const char *op, const char *type)
+{
+	const char *low = say(s, xr_arena_printf(s->arena, "op.%s.%s.latency", op, type));
+	const char *high = say(s, xr_arena_printf(s->arena, "op.%s.%s.latency_max", op, type));
+	if (!*low)
+		return;
+	bool range = *high && strcmp(low, high) != 0;
+	add(s, parts, xr_arena_printf(s->arena, "%s ", op), low, range ? xr_arena_printf(s->arena, "-%s", high) : "");
+}
+
+static void put_ops(struct screen *s, const char *label, const char *type)
+{
+	static const char *const ops[] = {"add", "mul", "fma", "div", "sqrt"};
+	struct parts parts = {0};
+	for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+		add_op(s, &parts, ops[i], type);
+	if (parts.n)
+		parts.part[parts.n - 1] = xr_arena_printf(s->arena, "%s cycles", parts.part[parts.n - 1]);
+	put_parts(s, label, &parts);
+}
+
+static void put_core(struct screen *s)
+{
+	struct parts core = {0}, registers = {0};
+	static const char *const files[] = {"int", "f64", "v16", "v32", "v64"};
+	const char *last = "";
+	add(s, &core, "", say(s, "cpu.frequency"), "");
+	add(s, &core, "", say(s, "units.width"), " operations a cycle");
+	add(s, &core, "", say(s, "isa.simd.width"), " vectors");
+	add(s, &core, "mispredicted branch ", say(s, "branch.mispredict"), "");
+	add(s, &core, "load to use ", say(s, "core.load_to_use"), "");
+	add(s, &core, "store to load ", say(s, "core.store_forward"), " cycles");
+	put_parts(s, "Core", &core);
+	put_ops(s, "  i64", "i64");
+	put_ops(s, "  f64", "f64");
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		const char *n = say(s, xr_arena_printf(s->arena, "registers.%s", files[i]));
+		if (*n && (i < 2 || strcmp(n, last) != 0)) /* vectors of all widths mostly share theirs */
+			add(s, &registers, n, " ", files[i]);
+		last = i >= 2 ? n : last;
+	}
+	put_parts(s, "  regs", &registers);
+}
+
+/* ---- the hierarchy -------------------------------------------------------------------------------------------------- */
+
+/* As long as the logarithm of the latency, memory's being full. */
+static const char *bar(const struct screen *s, double cycles, double most)
+{
+	static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+	struct xr_strbuf out = {0};
+	if (!(cycles >= 1) || !(most > 1))
+		return "";
+	double length = BAR * fmin(log(cycles + 1) / log(most + 1), 1);
+	int whole = (int)length, rest = (int)((length - whole) * 8);
+	for (int i = 0; i < whole; i++)
+		xr_strbuf_printf(&out, "%s", s->style->unicode ? "█" : "#");
+	if (s->style->unicode)
+		xr_strbuf_printf(&out, "%s", eighths[rest]);
+	const char *text = xr_arena_strdup(s->arena, xr_strbuf_text(&out));
+	xr_strbuf_release(&out);
+	return text;
+}
+
+static const char *claim_that_differs(struct screen *s, const char *id)
+{
+	const struct xr_fact *fact = valued(s, id);
+	if (!fact || !fact->claimed || xr_values_agree(fact->value, fact->claimed, fact->unit, fact->id))
+		return "";
+	return xr_value_words(s->arena, fact->claimed, fact->unit);
+}
+
+enum { NAME, SIZE, CLAIM, WAYS, LINE, CORES, CYCLES, NS, PICTURE, COLUMNS };
+
+static const char *ns_of(struct screen *s, double cycles)
+{
+	double hz = number(s, "cpu.frequency");
+	if (!(cycles > 0) || !(hz > 0))
+		return "";
+	double ns = cycles / hz * 1e9;
+	return xr_arena_printf(s->arena, "%.*f ns", ns < 9.95 ? 1 : 0, ns);
+}
+
+static void put_level(struct screen *s, struct xr_table *table, const char *level, double most)
+{
+	const char *stem = xr_arena_printf(s->arena, "cache.%s", level);
+	const char *capacity = xr_arena_printf(s->arena, "%s.capacity", stem);
+	const char *latency = xr_arena_printf(s->arena, "%s.latency", stem);
+	char *name = xr_arena_strdup(s->arena, xr_safe_text(s->arena, level));
+	name[0] = (char)toupper((unsigned char)name[0]);
+	size_t row = xr_table_add(table, name);
+	xr_table_set(table, row, SIZE, say(s, capacity));
+	xr_table_set(table, row, CLAIM, claim_that_differs(s, capacity));
+	xr_table_set(table, row, WAYS, say(s, xr_arena_printf(s->arena, "%s.ways", stem)));
+	if (s->width >= 50)
+		xr_table_set(table, row, LINE, say(s, xr_arena_printf(s->arena, "%s.line", stem)));
+	if (s->width >= 60)
+		xr_table_set(table, row, CORES, say(s, xr_arena_printf(s->arena, "%s.shared_by", stem)));
+	xr_table_set(table, row, CYCLES, say(s, latency));
+	if (s->width >= 70)
+		xr_table_set(table, row, NS, ns_of(s, number(s, latency)));
+	if (s->width >= 90)
+		xr_table_set(table, row, PICTURE, bar(s, number(s, latency), most));
+}
+
+static void print_table(struct screen *s, const struct xr_table *table)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&text, &bytes);
+	if (!out)
+		return;
+	xr_table_print(table, out, s->style);
+	fclose(out);
+	xr_strbuf_add(&s->text, text, bytes);
+	free(text);
+}
+
+static void put_hierarchy(struct screen *s)
+{
+	static const char *const levels[] = {"l1d", "l1i", "l2", "l3", "l4"};
+	static const char *const headings[COLUMNS] = {"",      "size",   "OS says", "ways",   "line",
+	                                              "cores", "cycles", "time",    "latency"};
+	struct xr_table table;
+	double most = number(s, "memory.latency");
+	xr_table_init(&table, s->arena, headings, COLUMNS);
+	for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+		const char *sel = xr_arena_printf(s->arena, "cache.%s", levels[i]);
+		bool any = false;
+		for (size_t f = 0; f < xr_description_count(s->d) && !any; f++)
+			any = xr_description_at(s->d, f)->value &&
+			      !strncmp(xr_description_at(s->d, f)->id, "cache.", 6) &&
+			      xr_id_matches(xr_description_at(s->d, f)->id, sel);
+		most = fmax(most, number(s, xr_arena_printf(s->arena, "%s.latency", sel)));
+		if (any)
+			xr_table_add(&table, levels[i]);
+	}
+	size_t rows = table.rows;
+	const char *row_level[8];
+	for (size_t i = 0; i < rows; i++)
+		row_level[i] = table.cell[i * COLUMNS];
+	xr_table_init(&table, s->arena, headings, COLUMNS);
+	for (size_t i = 0; i < rows; i++)
+		put_level(s, &table, row_level[i], most);
+	if (*say(s, "memory.latency")) {
+		size_t row = xr_table_add(&table, "memory");
+		xr_table_set(&table, row, CYCLES, say(s, "memory.latency"));
+		const char *ns = say(s, "memory.latency_ns");
+		if (s->width >= 70)
+			xr_table_set(&table, row, NS, *ns ? ns : ns_of(s, number(s, "memory.latency")));
+		if (s->width >= 90)
+			xr_table_set(&table, row, PICTURE, bar(s, number(s, "memory.latency"), most));
+	}
+	if (table.rows) {
+		xr_strbuf_printf(&s->text, "\n");
+		print_table(s, &table);
+		xr_strbuf_printf(&s->text, "\n");
+	}
+}
+
+/* ---- the rest in a line each ---------------------------------------------------------------------------------------- */
+
+static void put_tlbs(struct screen *s)
+{
+	static const char *const tlbs[] = {"d1", "d2", "d3", "i1"};
+	struct parts parts = {0};
+	double page = number(s, "memory.page_size");
+	for (size_t i = 0; i < sizeof tlbs / sizeof *tlbs; i++) {
+		const char *id = xr_arena_printf(s->arena, "tlb.%s.entries", tlbs[i]);
+		const char *entries = say(s, id);
+		const char *penalty = say(s, xr_arena_printf(s->arena, "tlb.%s.penalty", tlbs[i]));
+		if (!*entries)
+			continue;
+		json_t *reach = json_real(number(s, id) * page);
+		const char *reaches =
+			page > 0 ? xr_arena_printf(s->arena, " (%s)", xr_value_words(s->arena, reach, "bytes")) : "";
+		json_decref(reach);
+		add(s, &parts, xr_arena_printf(s->arena, "%s ", tlbs[i]), entries,
+		    xr_arena_printf(s->arena, " entries%s%s%s%s", reaches, *penalty ? ", +" : "", penalty,
+		                    *penalty ? " cycles" : ""));
+	}
+	put_parts(s, "TLBs", &parts);
+}
+
+static void add_bandwidth(struct screen *s, struct parts *parts, const char *what)
+{
+	const char *one = say(s, xr_arena_printf(s->arena, "memory.bandwidth.%s.one", what));
+	const char *all = say(s, xr_arena_printf(s->arena, "memory.bandwidth.%s.all", what));
+	if (*one)
+		add(s, parts, xr_arena_printf(s->arena, "%s ", what), one,
+		    *all ? xr_arena_printf(s->arena, " (all cores %s)", all) : "");
+}
+
+static void put_memory(struct screen *s)
+{
+	struct parts parts = {0};
+	const struct xr_fact *huge = valued(s, "memory.huge_pages");
+	add(s, &parts, "pages of ", say(s, "memory.page_size"), "");
+	if (huge)
+		add(s, &parts, json_is_true(huge->value) ? "" : "no ", "huge pages", mark(s, huge));
+	add(s, &parts, "", say(s, "memory.parallelism"), " misses at once");
+	add_bandwidth(s, &parts, "read");
+	add_bandwidth(s, &parts, "write");
+	add_bandwidth(s, &parts, "copy");
+	put_parts(s, "Memory", &parts);
+}
+
+static void put_cores(struct screen *s)
+{
+	struct parts cores = {0}, os = {0};
+	add(s, &cores, "", say(s, "threads.logical"), " CPUs");
+	add(s, &cores, "", say(s, "threads.cores"), number(s, "threads.cores") == 1 ? " core" : " cores");
+	if (number(s, "threads.smt") > 0)
+		add(s, &cores, "",
+		    number(s, "threads.smt") > 1 ? xr_arena_printf(s->arena, "%s threads each", say(s, "threads.smt"))
+		                                 : "no SMT",
+		    "");
+	add(s, &cores, "false sharing within ", say(s, "sharing.granule"), "");
+	add(s, &cores, "core to core ", say(s, "comm.latency"), "");
+	add(s, &cores, "", say(s, "topology.numa_nodes"),
+	    number(s, "topology.numa_nodes") == 1 ? " NUMA node" : " NUMA nodes");
+	put_parts(s, "Cores", &cores);
+	add(s, &os, "time slice ", say(s, "os.timeslice"), "");
+	add(s, &os, "context switch ", say(s, "os.context_switch"), "");
+	add(s, &os, "tick ", say(s, "os.tick"), "");
+	if (number(s, "noise.lost") > 0)
+		add(s, &os, "",
+		    xr_arena_printf(s->arena, "%.2g %% of the time lost to others", 100 * number(s, "noise.lost")), "");
+	put_parts(s, "OS", &os);
+}
+
+/* ---- what differs, what is in doubt --------------------------------------------------------------------------------- */
+
+/* The legend, with a blank line before it, at this width. */
+static size_t legend_lines(const struct screen *s)
+{
+	return s->width >= 104 ? 2 : s->width >= 54 ? 3 : 4;
+}
+
+/* Does one line more about what is left, and the legend, still fit? */
+static bool fits(const struct screen *s, size_t lines_max, size_t left)
+{
+	return lines_so_far(s) + (left > 0) <= lines_max;
+}
+
+static void take_back(struct screen *s, size_t length)
+{
+	s->text.len = length;
+	s->text.data[length] = 0;
+}
+
+static bool differs(const struct xr_fact *fact)
+{
+	return fact->claimed && fact->value && fact->status == XR_OK &&
+	       !xr_values_agree(fact->value, fact->claimed, fact->unit, fact->id);
+}
+
+static bool differs_by_half(const struct xr_fact *fact)
+{
+	double a = json_number_value(fact->value), b = json_number_value(fact->claimed);
+	return a > 0 && b > 0 && (a >= 2 * b || b >= 2 * a);
+}
+
+static void put_difference(struct screen *s, const struct xr_fact *fact)
+{
+	const char *why = xr_claim_explanation(fact);
+	xr_strbuf_printf(&s->text, "  ");
+	put_wrapped(s,
+	            xr_arena_printf(s->arena, "%s is %s, the OS says %s%s%s", fact->id,
+	                            xr_value_words(s->arena, fact->value, fact->unit),
+	                            xr_value_words(s->arena, fact->claimed, fact->unit), why ? ": " : "",
+	                            why ? why : ""),
+	            2, 4);
+}
+
+/* The largest differences first: they are why a person looks. */
+static void put_differences(struct screen *s, size_t lines_max)
+{
+	size_t left = 0;
+	for (size_t i = 0; i < xr_description_count(s->d); i++)
+		left += differs(xr_description_at(s->d, i));
+	if (!left || lines_so_far(s) + 3 > lines_max)
+		return;
+	put_heading(s, "Not as the OS says");
+	size_t n = xr_description_count(s->d);
+	for (size_t i = 0; i < 2 * n; i++) {
+		const struct xr_fact *fact = xr_description_at(s->d, i % n);
+		if (!differs(fact) || differs_by_half(fact) != (i < n))
+			continue;
+		size_t before = s->text.len;
+		put_difference(s, fact);
+		if (!fits(s, lines_max, left - 1)) {
+			take_back(s, before);
+			xr_strbuf_printf(&s->text, "  and %zu more, see `xray check`\n", left);
+			return;
+		}
+		left--;
+	}
+}
+
+/* What people ask for first, first. */
+static int rank(const char *id)
+{
+	static const char *const order[] = {"cache", "tlb", "memory", "cpu", "op", "registers", "threads"};
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+		if (xr_id_matches(id, order[i]))
+			return (int)i;
+	return (int)(sizeof order / sizeof *order);
+}
+
+static bool is_doubt(const struct xr_fact *fact)
+{
+	return (fact->status == XR_UNRELIABLE || fact->status == XR_FAILED) && strncmp(fact->id, "noise.", 6) != 0;
+}
+
+static bool same_doubt(const struct xr_fact *a, const struct xr_fact *b)
+{
+	return a->status == b->status && !strcmp(xr_fact_reason(a), xr_fact_reason(b));
+}
+
+/* "cache.l2.ways, cache.l2.line and 3 more: the reason" */
+static const char *doubt_words(struct screen *s, size_t first, bool *said)
+{
+	enum { NAMED = 3 };
+	const struct xr_fact *fact = xr_description_at(s->d, first);
+	const char *names = "";
+	size_t n = 0;
+	for (size_t i = 0; i < xr_description_count(s->d); i++) {
+		const struct xr_fact *other = xr_description_at(s->d, i);
+		if (said[i] || !is_doubt(other) || !same_doubt(fact, other))
+			continue;
+		said[i] = true;
+		if (n++ < NAMED)
+			names = xr_arena_printf(s->arena, "%s%s%s", names, *names ? ", " : "", other->id);
+	}
+	if (n > NAMED)
+		names = xr_arena_printf(s->arena, "%s and %zu more", names, n - NAMED);
+	return xr_arena_printf(s->arena, "%s: %s", names, xr_safe_text(s->arena, xr_fact_reason(fact)));
+}
+
+static size_t count_doubts(const struct screen *s, const bool *said)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < xr_description_count(s->d); i++)
+		n += !said[i] && is_doubt(xr_description_at(s->d, i));
+	return n;
+}
+
+static void put_doubts(struct screen *s, size_t lines_max)
+{
+	size_t n = xr_description_count(s->d);
+	bool *said = xr_arena_array(s->arena, bool, n + 1);
+	if (!count_doubts(s, said) || lines_so_far(s) + 3 > lines_max)
+		return;
+	put_heading(s, "In doubt");
+	for (int r = 0; r <= rank(""); r++)
+		for (size_t i = 0; i < n; i++) {
+			const struct xr_fact *fact = xr_description_at(s->d, i);
+			if (said[i] || !is_doubt(fact) || rank(fact->id) != r)
+				continue;
+			size_t before = s->text.len, left = count_doubts(s, said);
+			xr_strbuf_printf(&s->text, "  ");
+			put_wrapped(s, doubt_words(s, i, said), 2, 4);
+			if (fits(s, lines_max, count_doubts(s, said)))
+				continue;
+			take_back(s, before);
+			xr_strbuf_printf(&s->text, "  and %zu more facts\n", left);
+			return;
+		}
+}
+
+static void put_legend(struct screen *s)
+{
+	struct parts parts = {0};
+	if (s->less_sure)
+		add(s, &parts, "", "~ less than 90 % sure", "");
+	if (s->doubted)
+		add(s, &parts, "", "? in doubt, not to build on", "");
+	add(s, &parts, "", "--full shows everything, `xray plot` draws it", "");
+	xr_strbuf_printf(&s->text, "\n%s", paint(s, "\033[2m"));
+	for (size_t i = 0, column = 0; i < parts.n; i++) {
+		size_t columns = xr_text_columns(parts.part[i]);
+		if (i && column + 3 + columns > s->width) {
+			column = 0;
+			xr_strbuf_printf(&s->text, "\n");
+		}
+		xr_strbuf_printf(&s->text, "%s%s", column ? "   " : "", parts.part[i]);
+		column += columns + 3;
+	}
+	xr_strbuf_printf(&s->text, "%s\n", paint(s, "\033[0m"));
+}
+
+void xr_report_screen(FILE *out, const struct xr_description *d, const struct xr_style *style)
+{
+	struct xr_arena arena = {0};
+	struct xr_style own = *style;
+	own.width = style->width <= 0 ? 100 : style->width < 40 ? 40 : style->width > 110 ? 110 : style->width;
+	struct screen s = {.d = d, .style = &own, .arena = &arena, .width = (size_t)own.width};
+	put_top(&s);
+	put_conditions(&s);
+	put_core(&s);
+	put_hierarchy(&s);
+	put_tlbs(&s);
+	put_memory(&s);
+	put_cores(&s);
+	size_t lines = lines_so_far(&s), last = LINES_MAX - legend_lines(&s);
+	if (lines < last) {
+		put_differences(&s, lines + (last - lines) / 2);
+		put_doubts(&s, last);
+	}
+	put_legend(&s);
+	fputs(xr_strbuf_text(&s.text), out);
+	xr_strbuf_release(&s.text);
+	xr_arena_release(&arena);
+}
