@@ -23,7 +23,7 @@ enum {
 struct settings {
 	struct xr_options target;
 	const char *json, *output, *against, *type, *flavour, *prefix;
-	double budget_s, sample_us, least;
+	double budget_s, sample_us, wait_s, least;
 	bool quick, quiet, verbose, no_cache, help, version, man, all, full;
 	const char *measuring;      /* an option was given that only makes sense when something is measured: its name */
 	const char *const *operand;
@@ -61,6 +61,8 @@ int cli_finish_stdout(void);                   /* 0, or XR_EXIT_USE when standar
 struct xr_description *cli_measure(const struct settings *s, const char *const *select, size_t n_select,
                                    struct xr_outcome *outcome, int *exit);
 	/* opens, measures, says how it went on stderr, writes --json; *exit has the status to leave with */
+void cli_look_around(const struct settings *s, struct xr_session *session);
+	/* says on stderr what may disturb; with --wait-quiet, waits until nothing does */
 extern volatile int cli_interrupted; /* set by Ctrl-C */
 
 /* show.c: the report, as long as asked for, on standard output */

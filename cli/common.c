@@ -178,6 +178,29 @@ static double now_s(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
 }
 
+static void say_conditions(const struct xr_conditions *c, bool waiting)
+{
+	for (const char *at = c->words; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		int n = (int)strcspn(at, "\n");
+		cli_error(XR_EXIT_OK, "%.*s%s", n, at, waiting ? " (waiting)" : "");
+	}
+}
+
+void cli_look_around(const struct settings *s, struct xr_session *session)
+{
+	const double glance_s = 0.25, look_s = 1; /* ticks of the OS are 10 ms: 25 of them tell a twentieth */
+	double start_s = now_s();
+	struct xr_conditions c;
+	if (xr_session_conditions(session, glance_s, &c))
+		return;
+	if (!s->quiet)
+		say_conditions(&c, s->wait_s > 0 && !c.quiet);
+	while (!c.quiet && !cli_interrupted && now_s() - start_s < s->wait_s)
+		xr_session_conditions(session, look_s, &c);
+	if (s->wait_s > 0 && !c.quiet && !s->quiet && !cli_interrupted)
+		cli_error(XR_EXIT_OK, "no quiet moment in %.0f s; measuring all the same", s->wait_s);
+}
+
 struct xr_description *cli_measure(const struct settings *s, const char *const *select, size_t n_select,
                                    struct xr_outcome *outcome, int *exit)
 {
@@ -190,7 +213,9 @@ struct xr_description *cli_measure(const struct settings *s, const char *const *
 	plan.n_select = n_select;
 	if (!xr_plan_check(&plan, &err) && !(s->json && cli_can_write(s->json, &err)) &&
 	    (session = cli_open(s, &err))) {
-		if (plan.budget_s > 0) /* opening is part of what a person waits for */
+		cli_look_around(s, session);
+		start_s += s->wait_s > 0 ? now_s() - start_s : 0; /* waiting was asked for besides */
+		if (plan.budget_s > 0)                            /* opening is part of what a person waits for */
 			plan.budget_s = fmax(plan.budget_s - (now_s() - start_s), 1e-9);
 		d = xr_session_measure(session, &plan, outcome, &err);
 	}

@@ -28,6 +28,8 @@ static const struct option options[] = {
 	{"json", 'j', "FILE", TEXT, AT(json), CMD_TARGET, "also write the description as JSON; - for standard output"},
 	{"quick", 'q', NULL, FLAG, AT(quick), CMD_TARGET, "less time, wider error, lower confidence"},
 	{"budget", 'b', "TIME", SECONDS, AT(budget_s), CMD_TARGET, "at most so long, as in 30s or 2m"},
+	{"wait-quiet", 0, "TIME", SECONDS, AT(wait_s), CMD_TARGET,
+         "wait so long, as in 2m, until others leave the CPUs alone"},
 	{"target", 't', "FILE", TEXT, AT(target.target), CMD_TARGET,
          "a cross, remote, bare-metal, simulated or recorded machine"},
 	{"cpu", 0, "N", COUNT, AT(target.cpu), CMD_TARGET, "measure on this logical CPU"},

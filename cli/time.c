@@ -41,8 +41,11 @@ int cmd_time(const struct settings *s)
 	if (s->flavour && strcmp(s->flavour, "plain") != 0 && strcmp(s->flavour, "native") != 0)
 		return cli_error(XR_EXIT_USE, "--flavour is 'plain' or 'native', not '%s'", s->flavour);
 	statement.native = s->flavour && !strcmp(s->flavour, "native");
-	if (!(s->json && cli_can_write(s->json, &err)) && (session = cli_open(s, &err)))
+	if (!(s->json && cli_can_write(s->json, &err)) && (session = cli_open(s, &err))) {
+		if (s->wait_s > 0)
+			cli_look_around(s, session);
 		d = xr_session_time(session, &statement, &plan, &outcome, &err);
+	}
 	xr_session_free(session);
 	cli_progress_clear();
 	if (!d)

@@ -68,6 +68,18 @@ struct xr_session *xr_session_open(const struct xr_options *options, struct xr_e
 void xr_session_free(struct xr_session *session);
 const char *xr_session_warning(const struct xr_session *session); /* something a person should know; NULL: nothing */
 
+/* Who else uses the machine just now, watched for so long (0.3 s tells a busy process from a quiet machine). */
+struct xr_conditions {
+	double busy;       /* share of the CPUs we may use that other processes take, 0..1 */
+	double steal;      /* share that the hypervisor gives to others */
+	double load;       /* of the last minute; -1: not known */
+	double quota;      /* CPUs' worth of time allowed by a control group; 0: no limit */
+	bool quiet;        /* nothing of it will matter */
+	const char *words; /* what will, one sentence a line; "": nothing. Lives until the next call for this session */
+};
+int xr_session_conditions(struct xr_session *session, double interval_s, struct xr_conditions *conditions);
+	/* -1: not this machine, so nothing can be said; conditions are those of a quiet one */
+
 struct xr_progress {
 	const char *micro;     /* id of the micro-benchmark at work */
 	const char *title;

@@ -1,4 +1,5 @@
 /* The installed interface, on top of target, engine and facts. */
+#include "engine/conditions.h"
 #include "engine/engine.h"
 #include "engine/plan.h"
 #include "engine/statement.h"
@@ -12,6 +13,7 @@
 struct xr_session {
 	struct xr_target *target;
 	uint64_t seed;
+	struct xr_arena look; /* what xr_session_conditions() said last */
 };
 
 struct xr_session *xr_session_open(const struct xr_options *options, struct xr_error *err)
@@ -49,7 +51,35 @@ void xr_session_free(struct xr_session *session)
 	if (!session)
 		return;
 	xr_target_free(session->target);
+	xr_arena_release(&session->look);
 	free(session);
+}
+
+int xr_session_conditions(struct xr_session *session, double interval_s, struct xr_conditions *conditions)
+{
+	*conditions = (struct xr_conditions){.load = -1, .quiet = true, .words = ""};
+	if (!xr_conditions_can(session->target))
+		return -1;
+	xr_arena_release(&session->look);
+	xr_arena_init(&session->look);
+	xr_conditions_look(&session->look, session->target, interval_s, conditions);
+	return 0;
+}
+
+/* Who else uses the machine is counted from here to end(). */
+static void begin(const struct xr_session *session, struct xr_arena *arena, struct xr_moment *from)
+{
+	const struct xr_target_info *info = xr_target_info(session->target);
+	if (xr_conditions_can(session->target))
+		xr_moment_take(from, arena, info->cpu_ids, info->n_cpus);
+}
+
+static void end(const struct xr_session *session, struct xr_arena *arena, const struct xr_moment *from,
+                struct xr_description *d)
+{
+	if (d && xr_conditions_can(session->target))
+		xr_conditions_note(d, session->target, from);
+	xr_arena_release(arena);
 }
 
 const char *xr_session_warning(const struct xr_session *session)
@@ -71,12 +101,16 @@ struct xr_description *xr_session_measure(struct xr_session *session, const stru
 {
 	static const struct xr_plan everything = {0};
 	struct xr_outcome unseen;
+	struct xr_arena arena = {0};
+	struct xr_moment from = {0};
 	struct xr_description *d = xr_description_new();
+	begin(session, &arena, &from);
 	if (xr_engine_run(session->target, xr_micro_table, plan ? plan : &everything, session->seed, NULL, d,
 	                  outcome ? outcome : &unseen, err)) {
 		xr_description_free(d);
-		return NULL;
+		d = NULL;
 	}
+	end(session, &arena, &from, d);
 	return d;
 }
 
@@ -85,12 +119,16 @@ struct xr_description *xr_session_time(struct xr_session *session, const struct 
 {
 	static const struct xr_plan everything = {0};
 	struct xr_outcome unseen;
+	struct xr_arena arena = {0};
+	struct xr_moment from = {0};
 	struct xr_description *d = xr_description_new();
+	begin(session, &arena, &from);
 	if (xr_statement_run(session->target, statement, plan ? plan : &everything, session->seed, d,
 	                     outcome ? outcome : &unseen, err)) {
 		xr_description_free(d);
-		return NULL;
+		d = NULL;
 	}
+	end(session, &arena, &from, d);
 	return d;
 }
 

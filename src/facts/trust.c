@@ -8,6 +8,7 @@
 
 #include "util/memory.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +112,8 @@ static void memory_was_walked(struct xr_description *d)
 		contradict(latency, outer, "memory is what lies beyond the last cache, and no walk went there");
 }
 
-/* Points of the cost curve well inside what the first TLB reaches are cheap, those well beyond pay its penalty. */
+/* Points of the cost curve well inside what the first TLB reaches are cheap, those well beyond pay its penalty. Far
+ * beyond, caches miss as well, and what translation costs drowns in that. */
 static void reach_fits_the_curve(struct xr_description *d)
 {
 	const struct xr_series *curve = xr_description_series(d, "tlb.data");
@@ -124,8 +126,9 @@ static void reach_fits_the_curve(struct xr_description *d)
 	for (size_t i = 0; i < curve->n; i++) {
 		inside += curve->x[i] <= n / 2;
 		cheap += curve->x[i] <= n / 2 && curve->y[i] < half;
-		beyond += curve->x[i] >= 2 * n;
-		dear += curve->x[i] >= 2 * n && curve->y[i] > half;
+		bool outside = curve->x[i] >= 2 * n && curve->x[i] <= 8 * n;
+		beyond += outside;
+		dear += outside && curve->y[i] > half;
 	}
 	if (inside - cheap <= 1 && beyond - dear <= 1) /* one may be an accident, two are not */
 		return;
@@ -147,6 +150,11 @@ static void check_one_type(struct xr_description *d, const char *prefix)
 
 /* ---- the border ---------------------------------------------------------------------------------------------------- */
 
+bool xr_trust_enough(double confidence, double least)
+{
+	return rint(confidence * 100) >= rint(least * 100);
+}
+
 void xr_trust_apply(struct xr_description *d)
 {
 	char prefix[16];
@@ -159,7 +167,7 @@ void xr_trust_apply(struct xr_description *d)
 	reach_fits_the_curve(d);
 	for (size_t i = 0; i < xr_description_count(d); i++) {
 		struct xr_fact *fact = xr_description_edit(d, xr_description_at(d, i)->id);
-		if (fact->status != XR_OK || fact->confidence >= xr_trust_least)
+		if (fact->status != XR_OK || xr_trust_enough(fact->confidence, xr_trust_least))
 			continue;
 		fact->status = XR_UNRELIABLE;
 		if (!fact->reason)

@@ -4,6 +4,7 @@
  * confidence in percent. Bytes and counts are integers, so that #if can compare them. Plain C89 that is C++ too: no
  * // comments, no string beyond 509 characters, no trigraphs; integers beyond 32 bits need a long of 64.
  */
+#include "facts/trust.h"
 #include "report/report.h"
 #include "report/value.h"
 
@@ -112,9 +113,9 @@ static const char *why_not(const struct header *h, const struct xr_fact *fact)
 {
 	const char *reason = xr_fact_reason(fact);
 	if (!fact->value || fact->status == XR_UNSUPPORTED || fact->status == XR_FAILED ||
-	    (fact->status == XR_UNRELIABLE && fact->confidence < h->least))
+	    (fact->status == XR_UNRELIABLE && !xr_trust_enough(fact->confidence, h->least)))
 		return xr_arena_printf(h->arena, "%s%s%s", xr_status_names[fact->status], *reason ? ": " : "", reason);
-	if (fact->confidence < h->least)
+	if (!xr_trust_enough(fact->confidence, h->least))
 		return xr_arena_printf(h->arena, "only %.0f %% sure", fact->confidence * 100);
 	return literal(h->arena, fact) ? NULL : "too long for C89";
 }
@@ -147,7 +148,7 @@ static void write_fact(const struct header *h, const struct xr_fact *fact)
 	}
 	fprintf(h->out, "#define %s 1\n#define %s %s%s%s%s\n#define %s %.0f\n", has, name, literal(h->arena, fact),
 	        *fact->unit ? " /* " : "", in_comment(h->arena, fact->unit), *fact->unit ? " */" : "", conf,
-	        floor(fact->confidence * 100));
+	        rint(fact->confidence * 100));
 }
 
 static bool good_prefix(const char *prefix)

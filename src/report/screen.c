@@ -46,7 +46,7 @@ static const char *mark(struct screen *s, const struct xr_fact *fact)
 		s->doubted = true;
 		return "?";
 	}
-	if (fact->confidence < xr_trust_usual) {
+	if (!xr_trust_enough(fact->confidence, xr_trust_usual)) {
 		s->less_sure = true;
 		return "~";
 	}

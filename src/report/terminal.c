@@ -364,9 +364,9 @@ static const char *types_with(struct page *page, const char *family, bool answer
 			continue;
 		page->taken[i] = true;
 		types = xr_arena_printf(page->arena, "%s%s%s%s", types, *types ? " " : "", fact->id + n + 1,
-		                        fact->status != XR_OK               ? "?"
-		                        : fact->confidence < xr_trust_usual ? "~"
-		                                                            : "");
+		                        fact->status != XR_OK                                ? "?"
+		                        : !xr_trust_enough(fact->confidence, xr_trust_usual) ? "~"
+		                                                                             : "");
 	}
 	return types;
 }
@@ -589,7 +589,7 @@ static void print_legend(const struct page *page)
 	bool less = false, doubt = false;
 	for (size_t i = 0; i < xr_description_count(page->d); i++) {
 		const struct xr_fact *fact = xr_description_at(page->d, i);
-		less |= fact->value && fact->status == XR_OK && fact->confidence < xr_trust_usual;
+		less |= fact->value && fact->status == XR_OK && !xr_trust_enough(fact->confidence, xr_trust_usual);
 		doubt |= fact->value && fact->status == XR_UNRELIABLE;
 	}
 	if (less || doubt)

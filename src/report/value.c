@@ -1,5 +1,7 @@
 #include "report/value.h"
 
+#include "facts/trust.h"
+
 #include "util/strbuf.h"
 
 #include <math.h>
@@ -181,7 +183,7 @@ const char *xr_value_words(struct xr_arena *arena, const json_t *value, const ch
 const char *xr_fact_words(struct xr_arena *arena, const struct xr_fact *fact, double sure)
 {
 	const char *words = xr_value_words(arena, fact->value, fact->unit);
-	if (!*words || (fact->status == XR_OK && fact->confidence >= sure))
+	if (!*words || (fact->status == XR_OK && xr_trust_enough(fact->confidence, sure)))
 		return words;
 	return xr_arena_printf(arena, "%s%s", words, fact->status == XR_OK ? "~" : "?");
 }

@@ -68,7 +68,7 @@ static int try_rate(struct xr_machine *m, const struct rate *rate, unsigned long
 			return check(false, "can be measured", rate->gbs);
 		}
 		double alone = alone_of(xr_description_fact(d, id));
-		found[i] = xr_description_number(d, id, 0);
+		found[i] = xr_fact_value(xr_description_fact(d, id), 0); /* doubted or not */
 		noted += alone > 0 && alone < 0.8 * found[i];
 		wrong += wrong_of(m, d);
 		low = fmin(low, found[i]);
