@@ -33,7 +33,12 @@ int xr_index_rank(const struct xr_index_bits *bits)
 
 void xr_index_table_init(struct xr_index_table *table, const struct xr_index_bits *bits)
 {
-	for (int i = 0; i < XR_INDEX_BYTES; i++)
-		for (uint64_t byte = 0; byte < 256; byte++)
-			table->part[i][byte] = xr_index_of(bits, byte << 8 * i);
+	for (int i = 0; i < XR_INDEX_BYTES; i++) {
+		table->part[i][0] = 0;
+		for (uint32_t bit = 1; bit < 256; bit *= 2) {
+			const uint32_t alone = xr_index_of(bits, (uint64_t)bit << 8 * i);
+			for (uint32_t below = 0; below < bit; below++)
+				table->part[i][bit + below] = alone ^ table->part[i][below];
+		}
+	}
 }

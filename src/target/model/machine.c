@@ -168,6 +168,18 @@ const struct xr_machine_op *xr_machine_op(const struct xr_machine *machine, enum
 	return section_of(machine, op, type);
 }
 
+/* ---- machines made smaller ---- */
+
+static unsigned log2_of(uint64_t n)
+{
+	unsigned shift = 0;
+	while (n > 1) {
+		n /= 2;
+		shift++;
+	}
+	return shift;
+}
+
 static void scale(uint64_t *total, uint64_t *ways, uint64_t unit, uint64_t by)
 {
 	uint64_t lines = *total / unit, w = *ways ? *ways : lines, sets = w ? lines / w : 0;
@@ -183,21 +195,143 @@ static void scale(uint64_t *total, uint64_t *ways, uint64_t unit, uint64_t by)
 	*ways = w;
 }
 
+/* Only n bits of an index are left: those of the lowest address bits, since a smaller walk has no others. */
+static void scale_bits(struct xr_index_bits *bits, uint64_t sets)
+{
+	const int n = (int)log2_of(sets);
+	while (bits->n > n) {
+		int highest = 0;
+		for (int i = 1; i < bits->n; i++)
+			if (__builtin_ctzll(bits->mask[i]) >= __builtin_ctzll(bits->mask[highest]))
+				highest = i;
+		for (int i = highest; i + 1 < bits->n; i++)
+			bits->mask[i] = bits->mask[i + 1];
+		bits->n--;
+	}
+}
+
+/* Groups of ways that are no longer there. */
+static int scaled_policy(int policy, uint64_t ways)
+{
+	return xr_policy_takes_ways(policy, ways) ? policy : XR_LRU;
+}
+
+static void scale_cache(struct xr_machine_cache *c, uint64_t by)
+{
+	scale(&c->capacity, &c->ways, c->line_bytes, by);
+	const uint64_t sets = xr_machine_sets(c);
+	scale_bits(&c->index_bits, sets);
+	c->policy = scaled_policy(c->policy, xr_machine_ways(c));
+	if (c->slices && sets % (uint64_t)c->slices) {
+		c->slices = 0;
+		c->modulo = 1;
+	}
+	if (c->leaders && 4 * (uint64_t)c->leaders > sets)
+		c->leaders = (int)(sets / 4);
+	c->rival = c->leaders ? c->rival : 0;
+}
+
+static uint64_t part(uint64_t some, uint64_t of, uint64_t now)
+{
+	uint64_t left = of ? some * now / of : 0;
+	return !some || now < 2 ? 0 : !left ? 1 : left < now ? left : now - 1;
+}
+
+static void scale_tlb(struct xr_machine_tlb *t, uint64_t by)
+{
+	const uint64_t ways = xr_machine_tlb_ways(t);
+	scale(&t->entries, &t->ways, 1, by);
+	const uint64_t now = xr_machine_tlb_ways(t);
+	t->huge_ways = part(t->huge_ways, ways, now);
+	t->code_ways = part(t->code_ways, ways, now);
+	t->policy = scaled_policy(t->policy, now);
+	scale_bits(&t->index_bits, t->entries / now);
+}
+
+static uint64_t divided(uint64_t n, uint64_t by)
+{
+	return n && n / by == 0 ? 1 : n / by;
+}
+
+/* What foresees code. */
+static void scale_code(struct xr_machine *m, uint64_t by)
+{
+	const uint64_t per_line = (uint64_t)m->decoded_per_line;
+	for (int i = 0; i < m->n_btbs; i++) {
+		scale(&m->btb[i].entries, &m->btb[i].ways, 1, by);
+		scale_bits(&m->btb[i].index_bits, m->btb[i].entries / m->btb[i].ways);
+	}
+	if (m->decoded_ops)
+		scale(&m->decoded_ops, &m->decoded_ways, per_line, by);
+	m->learns = divided(m->learns, by);
+}
+
 struct xr_machine xr_machine_scaled(const struct xr_machine *machine, uint64_t by, uint64_t stride)
 {
 	/* A page has many places left: of few, in an order that repeats, none would be met again soon by chance. */
 	const uint64_t places = 16;
 	struct xr_machine small = *machine;
 	uint64_t least = places * stride, pages_by = 1;
+	if (by < 2)
+		return small;
 	for (int i = 0; i < small.n_caches; i++) {
-		scale(&small.cache[i].capacity, &small.cache[i].ways, small.cache[i].line_bytes, by);
+		scale_cache(&small.cache[i], by);
 		least = small.cache[i].line_bytes > least ? small.cache[i].line_bytes : least;
 	}
 	while (pages_by < by && small.page_bytes >= 2 * pages_by * least)
 		pages_by *= 2;
+	/* tables keep their shape, and take the same share of the caches as before */
+	const unsigned page_shift = log2_of(small.page_bytes);
+	small.walk_bits = small.walk_bits ? small.walk_bits : page_shift > 3 ? (int)page_shift - 3 : 1;
+	small.walk_entry_bits = (int)divided((uint64_t)small.walk_entry_bits, pages_by);
 	small.page_bytes /= pages_by;
 	small.huge_bytes /= pages_by;
+	small.host_bytes /= pages_by;
 	for (int i = 0; i < small.n_tlbs; i++)
-		scale(&small.tlb[i].entries, &small.tlb[i].ways, 1, by / pages_by);
+		scale_tlb(&small.tlb[i], by / pages_by);
+	for (int i = 0; i < XR_MACHINE_WALK; i++)
+		small.walk_cache[i] = divided(small.walk_cache[i], by / pages_by);
+	small.prefetch_temporal = divided(small.prefetch_temporal, by);
+	scale_code(&small, by);
 	return small;
+}
+
+/* ---- beside a busy sibling ---- */
+
+static uint64_t left_of(uint64_t ways, double takes)
+{
+	const uint64_t left = (uint64_t)((double)ways * (1 - takes) + 0.5);
+	return left ? left : 1;
+}
+
+struct xr_machine xr_machine_beside(const struct xr_machine *machine)
+{
+	struct xr_machine m = *machine;
+	int seen = 0;
+	for (int i = 0; i < m.n_caches; i++) {
+		struct xr_machine_cache *c = &m.cache[i];
+		if (!(c->holds & ~seen))
+			continue;
+		const uint64_t sets = xr_machine_sets(c), ways = left_of(xr_machine_ways(c), m.sibling_takes);
+		seen |= c->holds;
+		c->ways = ways;
+		c->capacity = sets * ways * c->line_bytes;
+		c->policy = scaled_policy(c->policy, ways);
+	}
+	seen = 0;
+	for (int i = 0; i < m.n_tlbs; i++) {
+		struct xr_machine_tlb *t = &m.tlb[i];
+		if (!(t->holds & ~seen))
+			continue;
+		const uint64_t before = xr_machine_tlb_ways(t), sets = t->entries / before,
+			       ways = left_of(before, m.sibling_takes);
+		if (t->pages != XR_PAGES_HUGE)
+			seen |= t->holds;
+		t->ways = ways;
+		t->entries = sets * ways;
+		t->huge_ways = part(t->huge_ways, before, ways);
+		t->code_ways = part(t->code_ways, before, ways);
+		t->policy = scaled_policy(t->policy, ways);
+	}
+	return m;
 }

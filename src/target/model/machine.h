@@ -157,7 +157,7 @@ struct xr_machine {
 	int walk_levels;                 /* of the page table; 0: a walk is the last TLB's penalty and nothing else */
 	double walk_step;                /* cycles of a step that reads no cache */
 	char walk_tables[16];            /* cache that keeps lines of the table, with all behind it; "": a step takes walk_step */
-	int walk_entry_bits;             /* of an entry of a table: 64, less on a scaled machine */
+	int walk_entry_bits, walk_bits;  /* of an entry, and of its number in a table (0: as many as fit); scaled machines differ */
 	uint64_t walk_cache[XR_MACHINE_WALK]; /* entries of the walk caches, from the level above the last on; 0: none */
 
 	int prefetch_adjacent, prefetch_stride, prefetch_stream;
@@ -236,5 +236,8 @@ uint64_t xr_machine_tlb_ways(const struct xr_machine_tlb *tlb);   /* full: all e
  * it. Pages shrink, too, so that there are as many as before for TLBs as large as before, as long as a page has many places;
  * what is left then divides TLBs. Neighbours stay as quick: what is divided takes that part of the time. */
 struct xr_machine xr_machine_scaled(const struct xr_machine *machine, uint64_t by, uint64_t stride);
+
+/* What is left of a machine for one thread of a core while the other is busy: of first caches and TLBs. */
+struct xr_machine xr_machine_beside(const struct xr_machine *machine);
 
 #endif

@@ -1,4 +1,5 @@
-#include "target/model/mem.h"
+/* Caches of a simulated machine: where lines are, and what happens when one is asked for. */
+#include "target/model/mem_inside.h"
 
 #include "util/memory.h"
 
@@ -6,66 +7,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	TRACKERS = 16,     /* pages in which streams are followed */
-	STRIDE_MAX = 8192, /* bytes: longer strides are not recognised */
-	SLOT_SHIFT = 42,   /* of virtual addresses: every buffer has a slot of its own, strangers the first one */
-};
-
-/* A cache or a TLB, of one core or of the cores that share it. */
-struct box {
-	struct xr_array array;
-	const struct xr_machine_cache *cache;
-	int group;
-	unsigned line_shift;
-	double due; /* lines that neighbours are about to bring */
-};
-
-struct core {
-	bool there;
-	struct box *cache[XR_MACHINE_CACHES];
-	struct xr_array *tlb[XR_MACHINE_TLBS];
-	uint64_t last_page[2]; /* + 1, of data and code: using a translation twice in a row changes nothing */
-	uint64_t last_address;
-	int64_t last_delta;
-	struct {
-		uint64_t page, line;
-		bool there;
-	} tracker[TRACKERS];
-};
-
-struct path {
-	int n, cache[XR_MACHINE_CACHES];
-	int n_tlbs, tlb[XR_MACHINE_TLBS];
-};
-
-struct xr_mem {
-	const struct xr_machine *machine;
-	struct xr_rng rng;
-	struct path data, code;
-	struct core *core;
-	struct box **boxes;
-	size_t n_boxes;
-	struct xr_mem_buffer **buffer; /* the i-th lies at (i + 1) << SLOT_SHIFT */
-	uint64_t n_buffers, frames_given, huge_given, place_key;
-	uint64_t accesses, strangers;
-	bool prefetches;
-	unsigned page_shift, huge_shift;
-};
-
-static unsigned log2_of(uint64_t n)
-{
-	unsigned shift = 0;
-	while (n > 1) {
-		n /= 2;
-		shift++;
-	}
-	return shift;
-}
-
 static const struct path *path_of(const struct xr_mem *mem, enum xr_use use)
 {
 	return use == XR_USE_FETCH ? &mem->code : &mem->data;
+}
+
+static void add_tlbs(const struct xr_mem *mem, struct path *path, int holds)
+{
+	const struct xr_machine *m = mem->machine;
+	for (int i = 0; i < m->n_tlbs && m->page_bytes; i++) {
+		if (!(m->tlb[i].holds & holds))
+			continue;
+		if (m->tlb[i].pages != XR_PAGES_HUGE)
+			path->tlb[0][path->n_tlbs[0]++] = i;
+		if (m->tlb[i].pages != XR_PAGES_SMALL)
+			path->tlb[1][path->n_tlbs[1]++] = i;
+	}
+}
+
+static void make_map(struct map *map, const struct xr_machine_cache *c)
+{
+	const uint64_t sets = xr_machine_sets(c);
+	map->how = c->hash           ? MAP_HASH
+	           : c->index_bits.n ? MAP_LINEAR
+	           : c->slices       ? MAP_SLICES
+	           : c->modulo       ? MAP_MODULO
+	                             : MAP_PLAIN;
+	if (map->how == MAP_LINEAR)
+		xr_index_table_init(&map->linear, &c->index_bits);
+	if (c->slices)
+		map->slice_sets = sets / (uint64_t)c->slices;
+	map->slice_known = c->slice_bits.n > 0;
+	if (map->slice_known)
+		xr_index_table_init(&map->slice, &c->slice_bits);
+	if (c->way_bits.n)
+		xr_index_table_init(&map->way, &c->way_bits);
 }
 
 struct xr_mem *xr_mem_new(const struct xr_machine *machine, uint64_t seed)
@@ -76,21 +52,36 @@ struct xr_mem *xr_mem_new(const struct xr_machine *machine, uint64_t seed)
 	mem->place_key = xr_rng_next(&mem->rng);
 	mem->page_shift = log2_of(machine->page_bytes);
 	mem->huge_shift = log2_of(machine->huge_bytes);
+	mem->host_shift = log2_of(machine->host_bytes);
 	for (int i = 0; i < machine->n_caches; i++) {
 		if (machine->cache[i].holds & XR_HOLDS_DATA)
 			mem->data.cache[mem->data.n++] = i;
 		if (machine->cache[i].holds & XR_HOLDS_CODE)
 			mem->code.cache[mem->code.n++] = i;
 	}
-	for (int i = 0; i < machine->n_tlbs && machine->page_bytes; i++) {
-		if (machine->tlb[i].holds & XR_HOLDS_DATA)
-			mem->data.tlb[mem->data.n_tlbs++] = i;
-		if (machine->tlb[i].holds & XR_HOLDS_CODE)
-			mem->code.tlb[mem->code.n_tlbs++] = i;
-	}
-	mem->prefetches =
-		mem->data.n && (machine->prefetch_adjacent || machine->prefetch_stream || machine->prefetch_stride);
+	add_tlbs(mem, &mem->data, XR_HOLDS_DATA);
+	add_tlbs(mem, &mem->code, XR_HOLDS_CODE);
+	mem->prefetches = mem->data.n && (machine->prefetch_adjacent || machine->prefetch_stream ||
+	                                  machine->prefetch_stride || machine->prefetch_temporal);
+	for (uint64_t n = 1; n < machine->prefetch_temporal; n *= 2)
+		mem->successors_mask = 2 * n - 1;
 	mem->core = xr_calloc((size_t)machine->cores, sizeof *mem->core);
+	mem->map = xr_calloc((size_t)machine->n_caches, sizeof *mem->map);
+	for (int i = 0; i < machine->n_caches; i++)
+		make_map(&mem->map[i], &machine->cache[i]);
+	for (int i = 0; i < mem->data.n; i++)
+		if (!strcmp(machine->cache[mem->data.cache[i]].name, machine->walk_tables)) {
+			mem->tables_level = i;
+			xr_mem_add_tables(mem);
+		}
+	return mem;
+}
+
+struct xr_mem *xr_mem_new_over(const struct xr_machine *machine, struct xr_mem *under, uint64_t seed)
+{
+	struct xr_mem *mem = xr_mem_new(machine, seed);
+	mem->under = under;
+	mem->place_key = under->place_key;
 	return mem;
 }
 
@@ -103,15 +94,15 @@ void xr_mem_free(struct xr_mem *mem)
 		free(mem->boxes[i]);
 	}
 	free(mem->boxes);
-	for (int c = 0; c < mem->machine->cores; c++)
-		for (int t = 0; t < mem->machine->n_tlbs; t++)
-			if (mem->core[c].tlb[t]) {
-				xr_array_release(mem->core[c].tlb[t]);
-				free(mem->core[c].tlb[t]);
-			}
+	for (int c = 0; c < mem->machine->cores; c++) {
+		xr_mem_free_tlbs(mem, &mem->core[c]);
+		free(mem->core[c].successor);
+	}
 	free(mem->core);
+	free(mem->map);
 	for (uint64_t i = 0; i < mem->n_buffers; i++) {
-		free(mem->buffer[i]->frame);
+		if (!mem->buffer[i]->same)
+			free(mem->buffer[i]->frame);
 		free(mem->buffer[i]->huge_frame);
 		free(mem->buffer[i]);
 	}
@@ -131,8 +122,10 @@ static struct box *box_of(struct xr_mem *mem, int index, int group)
 	box->cache = cache;
 	box->group = group;
 	box->line_shift = log2_of(cache->line_bytes);
-	xr_array_init(&box->array, xr_machine_sets(cache), xr_machine_ways(cache), (enum xr_policy)cache->policy,
-	              &mem->rng);
+	box->map = &mem->map[index];
+	xr_array_init(&box->array, xr_machine_sets(cache), xr_machine_ways(cache), cache->policy, &mem->rng);
+	if (cache->rival)
+		xr_array_adapt(&box->array, cache->rival, (uint32_t)cache->leaders);
 	mem->boxes = xr_realloc(mem->boxes, mem->n_boxes + 1, sizeof(struct box *));
 	mem->boxes[mem->n_boxes++] = box;
 	return box;
@@ -143,12 +136,7 @@ static void make_core(struct xr_mem *mem, struct core *core, int index)
 	core->there = true;
 	for (int i = 0; i < mem->machine->n_caches; i++)
 		core->cache[i] = box_of(mem, i, index / mem->machine->cache[i].shared_by);
-	for (int i = 0; i < mem->machine->n_tlbs; i++) {
-		const struct xr_machine_tlb *t = &mem->machine->tlb[i];
-		core->tlb[i] = xr_calloc(1, sizeof *core->tlb[i]);
-		xr_array_init(core->tlb[i], t->entries / xr_machine_tlb_ways(t), xr_machine_tlb_ways(t),
-		              (enum xr_policy)t->policy, &mem->rng);
-	}
+	xr_mem_make_tlbs(mem, core);
 }
 
 static inline struct core *core_of(struct xr_mem *mem, int index)
@@ -159,167 +147,33 @@ static inline struct core *core_of(struct xr_mem *mem, int index)
 	return core;
 }
 
-/* ---- pages ---- */
-
-/* The i-th frame of a random order of n frames: a Feistel network over the next even power of two, walked until the
- * result is in range, so that no two pages get the same frame. */
-static uint64_t shuffled(uint64_t i, uint64_t n, uint64_t key)
-{
-	unsigned half = 1;
-	while (half < 31 && UINT64_C(1) << 2 * half < n)
-		half++;
-	uint64_t mask = (UINT64_C(1) << half) - 1;
-	do {
-		uint64_t left = i >> half & mask, right = i & mask;
-		for (unsigned round = 0; round < 4; round++) {
-			struct xr_rng mix = {key + right * 4 + round};
-			uint64_t swap = left ^ (xr_rng_next(&mix) & mask);
-			left = right;
-			right = swap;
-		}
-		i = left << half | right;
-	} while (i >= n);
-	return i;
-}
-
-static uint64_t frame_count(const struct xr_mem *mem, uint64_t page)
-{
-	uint64_t n = mem->machine->memory_bytes / page;
-	return n ? n < UINT32_MAX ? n : UINT32_MAX - 1 : 1;
-}
-
-static uint64_t new_frame(const struct xr_mem *mem, const struct xr_mem_buffer *b, uint64_t page_bytes, uint64_t page,
-                          uint64_t base, uint64_t given)
-{
-	uint64_t n = frame_count(mem, page_bytes);
-	if (mem->machine->placement == XR_PLACE_CONTIGUOUS && b->backing != XR_SHUFFLED)
-		return (base + page) % n;
-	return shuffled(given % n, n, mem->place_key);
-}
-
-struct xr_mem_buffer *xr_mem_buffer(struct xr_mem *mem, const struct xr_buffer *want, bool code)
-{
-	const struct xr_machine *m = mem->machine;
-	for (uint64_t i = 0; i < mem->n_buffers; i++) {
-		struct xr_mem_buffer *b = mem->buffer[i];
-		if (b->id == want->id && b->bytes == want->bytes && b->backing == want->backing && b->code == code)
-			return b;
-	}
-	if (want->bytes > m->memory_bytes)
-		return NULL;
-	struct xr_mem_buffer *b = xr_calloc(1, sizeof *b);
-	*b = (struct xr_mem_buffer){.id = want->id, .bytes = want->bytes, .backing = want->backing, .code = code};
-	mem->buffer = xr_realloc(mem->buffer, (size_t)mem->n_buffers + 1, sizeof(struct xr_mem_buffer *));
-	mem->buffer[mem->n_buffers++] = b;
-	b->address = mem->n_buffers << SLOT_SHIFT;
-	if (m->page_bytes) {
-		uint64_t pages = want->bytes / m->page_bytes + 1, align = (UINT64_C(1) << 26) / m->page_bytes;
-		b->frame = xr_calloc((size_t)pages, sizeof *b->frame);
-		b->small_base = xr_rng_below(&mem->rng, 64) * (align ? align : 1);
-	}
-	if (m->huge_bytes) {
-		b->huge_frame = xr_calloc((size_t)(want->bytes / m->huge_bytes + 1), sizeof *b->huge_frame);
-		b->huge = want->backing == XR_HUGE && want->bytes >= m->huge_bytes;
-	}
-	return b;
-}
-
-void xr_mem_promote(struct xr_mem *mem, struct xr_mem_buffer *buffer)
-{
-	buffer->huge = mem->machine->huge_bytes != 0;
-}
-
-static uint64_t physical(struct xr_mem *mem, struct xr_mem_buffer *b, uint64_t address)
-{
-	uint64_t offset = address - b->address;
-	if (!b->frame)
-		return offset;
-	unsigned shift = b->huge ? mem->huge_shift : mem->page_shift;
-	uint64_t page = offset >> shift;
-	uint32_t *frame = b->huge ? &b->huge_frame[page] : &b->frame[page];
-	if (!*frame)
-		*frame = 1 + (uint32_t)(b->huge ? new_frame(mem, b, mem->machine->huge_bytes, page, b->huge_base,
-		                                            mem->huge_given++)
-		                                : new_frame(mem, b, mem->machine->page_bytes, page, b->small_base,
-		                                            mem->frames_given++));
-	return (uint64_t)(*frame - 1) << shift | (offset & ((UINT64_C(1) << shift) - 1));
-}
-
-void xr_mem_back(struct xr_mem *mem, struct xr_mem_buffer *b)
-{
-	uint64_t step = b->huge ? mem->machine->huge_bytes : mem->machine->page_bytes;
-	for (uint64_t offset = 0; b->frame && step && offset < b->bytes; offset += step)
-		(void)physical(mem, b, b->address + offset);
-}
+/* ---- caches ---- */
 
 static bool is_strange(uint64_t address)
 {
 	return address >> SLOT_SHIFT == 0;
 }
 
-static struct xr_mem_buffer *buffer_at(const struct xr_mem *mem, uint64_t address)
+/* Where the set is no plain part of the line's number. */
+static uint64_t mapped(const struct box *box, uint64_t address)
 {
-	return mem->buffer[(address >> SLOT_SHIFT) - 1];
-}
-
-static uint64_t tlb_set(const struct xr_mem *mem, const struct core *core, int index, uint64_t page)
-{
-	const struct xr_array *tlb = core->tlb[index];
-	if (tlb->sets & (tlb->sets - 1))
-		return page % tlb->sets;
-	if (mem->machine->tlb[index].fold)
-		page ^= page / tlb->sets;
-	return page & (tlb->sets - 1);
-}
-
-static double look_up(struct xr_mem *mem, struct core *core, const struct path *path, uint64_t page, uint64_t key,
-                      int *missed)
-{
-	int found = path->n_tlbs;
-	for (int i = 0; i < path->n_tlbs; i++) {
-		struct xr_array *tlb = core->tlb[path->tlb[i]];
-		uint64_t set = tlb_set(mem, core, path->tlb[i], page), *line = xr_array_find(tlb, set, key);
-		if (line) {
-			xr_array_use(tlb, set, line);
-			found = i;
-			break;
-		}
+	const struct map *map = box->map;
+	const uint64_t sets = box->array.sets, line = address >> box->line_shift;
+	uint64_t slice;
+	switch (map->how) {
+	case MAP_HASH:
+		return (mixed(line) >> 32) * sets >> 32;
+	case MAP_LINEAR:
+		return xr_index_look(&map->linear, address);
+	case MAP_MODULO:
+		return line % sets;
+	case MAP_SLICES:
+		slice = map->slice_known ? xr_index_look(&map->slice, address)
+		                         : (mixed(line) >> 32) * (uint64_t)box->cache->slices >> 32;
+		return slice * map->slice_sets + line % map->slice_sets;
+	default:
+		return line & (sets - 1);
 	}
-	for (int i = 0; i < found; i++) {
-		struct xr_array *tlb = core->tlb[path->tlb[i]];
-		struct xr_victim victim;
-		xr_array_put(tlb, tlb_set(mem, core, path->tlb[i], page), key, &victim);
-	}
-	*missed = found;
-	return found ? mem->machine->tlb[path->tlb[found - 1]].penalty : 0;
-}
-
-static inline double translate(struct xr_mem *mem, struct core *core, const struct path *path,
-                               const struct xr_mem_buffer *b, uint64_t address, int *missed)
-{
-	if (!path->n_tlbs || !b->frame)
-		return 0;
-	uint64_t page = address >> (b->huge ? mem->huge_shift : mem->page_shift);
-	uint64_t key = page << 1 | b->huge, *last = &core->last_page[path == &mem->code];
-	if (*last == key + 1)
-		return 0;
-	*last = key + 1;
-	return look_up(mem, core, path, page, key, missed);
-}
-
-/* ---- caches ---- */
-
-/* A place in memory on its way through the caches; the physical address is worked out when first asked for. */
-struct spot {
-	struct xr_mem_buffer *b;
-	uint64_t address, physical;
-	bool known;
-};
-
-static uint64_t mixed(uint64_t line)
-{
-	struct xr_rng mix = {line};
-	return xr_rng_next(&mix);
 }
 
 static inline uint64_t set_of(struct xr_mem *mem, const struct box *box, struct spot *spot)
@@ -329,12 +183,11 @@ static inline uint64_t set_of(struct xr_mem *mem, const struct box *box, struct 
 		return 0;
 	if (box->cache->index == XR_PHYSICAL) {
 		if (!spot->known)
-			spot->physical = physical(mem, spot->b, address);
+			spot->physical = xr_mem_physical(mem, spot->b, address);
 		spot->known = true;
 		address = spot->physical;
 	}
-	uint64_t line = address >> box->line_shift;
-	return box->cache->hash ? (mixed(line) >> 32) * sets >> 32 : line & (sets - 1);
+	return box->map->how == MAP_PLAIN ? address >> box->line_shift & (sets - 1) : mapped(box, address);
 }
 
 static inline uint64_t *find_line(struct xr_mem *mem, const struct box *box, struct spot *spot, uint64_t *set)
@@ -346,12 +199,31 @@ static inline uint64_t *find_line(struct xr_mem *mem, const struct box *box, str
 static void leave(struct xr_mem *mem, struct core *core, const struct path *path, int level,
                   const struct xr_victim *victim, double *down);
 
+/* A way predictor knows lines by a tag: of two in one set with the same, the newer pushes the older out. */
+static void push_twin_out(struct xr_mem *mem, struct core *core, const struct path *path, int level, uint64_t address,
+                          uint64_t set, double *down)
+{
+	struct box *box = core->cache[path->cache[level]];
+	const uint32_t tag = xr_index_look(&box->map->way, address);
+	uint64_t *line = box->array.word + set * box->array.words;
+	for (uint32_t w = 0; w < box->array.ways; w++, line++) {
+		const struct xr_victim twin = {true, (*line & XR_LINE_DIRTY) != 0, *line & XR_LINE_KEY};
+		if (!(*line & XR_LINE_THERE) || xr_index_look(&box->map->way, twin.key << box->line_shift) != tag)
+			continue;
+		xr_array_drop(&box->array, set, line);
+		leave(mem, core, path, level, &twin, down);
+		return;
+	}
+}
+
 /* Puts a line into a set where it is not. */
 static void fill(struct xr_mem *mem, struct core *core, const struct path *path, int level, const struct spot *spot,
                  uint64_t set, bool dirty, double *down)
 {
 	struct box *box = core->cache[path->cache[level]];
 	struct xr_victim victim;
+	if (box->cache->way_bits.n)
+		push_twin_out(mem, core, path, level, spot->address, set, down);
 	uint64_t *line = xr_array_put(&box->array, set, spot->address >> box->line_shift, &victim);
 	if (dirty)
 		*line |= XR_LINE_DIRTY;
@@ -424,9 +296,8 @@ static void leave(struct xr_mem *mem, struct core *core, const struct path *path
 	}
 }
 
-/* Where is the line? Uses it there, brings it to all nearer levels that take it. Not wanted: somebody guesses that it
- * will be; finding it where it is to go then is no use of it. */
-static int bring(struct xr_mem *mem, struct core *core, const struct path *path, struct spot *spot, int nearest,
+/* Where is the line? Uses it there, brings it to all nearer levels that take it. */
+int xr_mem_bring(struct xr_mem *mem, struct core *core, const struct path *path, struct spot *spot, int nearest,
                  bool wanted, double *down)
 {
 	int found = path->n;
@@ -455,7 +326,7 @@ static int bring(struct xr_mem *mem, struct core *core, const struct path *path,
 	return found;
 }
 
-static bool is_in(struct xr_mem *mem, struct core *core, const struct path *path, int level, struct spot *spot)
+bool xr_mem_is_in(struct xr_mem *mem, struct core *core, const struct path *path, int level, struct spot *spot)
 {
 	uint64_t set;
 	return find_line(mem, core->cache[path->cache[level]], spot, &set) != NULL;
@@ -468,9 +339,9 @@ static int store(struct xr_mem *mem, struct core *core, const struct path *path,
 	for (int i = 0; i < path->n; i++) {
 		struct box *box = core->cache[path->cache[i]];
 		uint64_t set;
-		bool takes = box->cache->write_allocate || is_in(mem, core, path, i, spot);
+		bool takes = box->cache->write_allocate || xr_mem_is_in(mem, core, path, i, spot);
 		if (takes) {
-			int found = bring(mem, core, path, spot, i, true, down);
+			int found = xr_mem_bring(mem, core, path, spot, i, true, down);
 			first = first < 0 ? found : first;
 		}
 		if (takes && box->cache->write_back) {
@@ -484,62 +355,16 @@ static int store(struct xr_mem *mem, struct core *core, const struct path *path,
 	return first < 0 ? 0 : first;
 }
 
-/* ---- prefetchers ---- */
-
-static void prefetch(struct xr_mem *mem, struct core *core, struct xr_mem_buffer *b, uint64_t address, int level)
-{
-	const struct path *path = &mem->data;
-	struct spot spot = {.b = b, .address = address};
-	if (address < b->address || address >= b->address + b->bytes)
-		return;
-	if (level >= path->n)
-		level = 0;
-	for (int i = 0; i < level; i++)
-		if (is_in(mem, core, path, i, &spot))
-			return;
-	bring(mem, core, path, &spot, level, false, NULL);
-}
-
-static void stream_prefetch(struct xr_mem *mem, struct core *core, struct xr_mem_buffer *b, uint64_t address)
-{
-	unsigned page_shift = mem->page_shift ? mem->page_shift : 12;
-	unsigned line_shift = core->cache[mem->data.cache[mem->data.n > 1]]->line_shift;
-	uint64_t page = address >> page_shift, line = address >> line_shift;
-	int slot = (int)(mixed(page) % TRACKERS);
-	int64_t step = 0;
-	if (core->tracker[slot].there && core->tracker[slot].page == page)
-		step = line == core->tracker[slot].line + 1 ? 1 : line + 1 == core->tracker[slot].line ? -1 : 0;
-	core->tracker[slot].there = true;
-	core->tracker[slot].page = page;
-	core->tracker[slot].line = line;
-	for (int k = 1; step && k <= mem->machine->prefetch_distance; k++) {
-		uint64_t next = (line + (uint64_t)(step * k)) << line_shift;
-		if (next >> page_shift != page)
-			break;
-		prefetch(mem, core, b, next, 1);
-	}
-}
-
-static void run_prefetchers(struct xr_mem *mem, struct core *core, struct xr_mem_buffer *b, uint64_t address,
-                            bool missed)
-{
-	const struct xr_machine *m = mem->machine;
-	if (m->prefetch_adjacent && missed) {
-		uint64_t bytes = core->cache[mem->data.cache[mem->data.n > 1]]->cache->line_bytes;
-		prefetch(mem, core, b, address ^ bytes, 1);
-	}
-	if (m->prefetch_stream && missed)
-		stream_prefetch(mem, core, b, address);
-	if (m->prefetch_stride) {
-		int64_t delta = (int64_t)(address - core->last_address);
-		if (delta && delta == core->last_delta && llabs(delta) <= STRIDE_MAX)
-			prefetch(mem, core, b, address + (uint64_t)delta, 0);
-		core->last_delta = delta;
-		core->last_address = address;
-	}
-}
-
 /* ---- the interface ---- */
+
+/* What a miss costs more in the set that was just looked at. */
+static double same_set(struct xr_mem *mem, struct core *core, struct spot *spot, bool missed)
+{
+	const struct box *box = core->cache[mem->data.cache[0]];
+	const uint64_t set = set_of(mem, box, spot) + 1, last = core->last_set;
+	core->last_set = set;
+	return missed && set == last ? box->cache->same_set_cycles : 0;
+}
 
 struct xr_met xr_mem_access(struct xr_mem *mem, int index, struct xr_mem_buffer *b, uint64_t offset, enum xr_use use)
 {
@@ -549,14 +374,19 @@ struct xr_met xr_mem_access(struct xr_mem *mem, int index, struct xr_mem_buffer 
 	struct spot spot = {.b = b, .address = address};
 	struct xr_met met = {0};
 	mem->accesses++;
-	met.tlb = translate(mem, core, path, b, address, &met.tlb_level);
+	if (path->n_tlbs[0] + path->n_tlbs[1] && b->frame)
+		met.tlb = xr_mem_translate(mem, core, path, b, address, &met.tlb_level);
 	if (use == XR_USE_WRITE)
 		met.level = store(mem, core, path, &spot, &met.down);
 	else
-		met.level = bring(mem, core, path, &spot, 0, true, NULL);
+		met.level = xr_mem_bring(mem, core, path, &spot, 0, true, NULL);
 	met.latency = xr_mem_latency(mem, use, met.level);
+	if (use == XR_USE_FETCH && met.level > 0 && mem->machine->prefetch_code_lines && path->n)
+		xr_mem_fetch_along(mem, core, b, address);
+	if (use != XR_USE_FETCH && path->n && core->cache[path->cache[0]]->cache->same_set_cycles > 0)
+		met.latency += same_set(mem, core, &spot, met.level > 0);
 	if (mem->prefetches && use != XR_USE_FETCH)
-		run_prefetchers(mem, core, b, address, met.level > 0);
+		xr_mem_run_prefetchers(mem, core, b, address, met.level > 0);
 	return met;
 }
 
@@ -629,9 +459,8 @@ uint64_t xr_mem_line(const struct xr_mem *mem, enum xr_use use)
 bool xr_mem_throws_out_by_age(const struct xr_mem *mem, enum xr_use use, int level, bool tlb)
 {
 	const struct path *path = path_of(mem, use);
-	int policy = tlb ? (int)mem->machine->tlb[path->tlb[level]].policy
-	                 : (int)mem->machine->cache[path->cache[level]].policy;
-	return policy == XR_LRU || policy == XR_FIFO;
+	return xr_policy_by_age(tlb ? mem->machine->tlb[path->tlb[0][level]].policy
+	                            : mem->machine->cache[path->cache[level]].policy);
 }
 
 uint64_t xr_mem_accesses(const struct xr_mem *mem)
@@ -643,5 +472,5 @@ bool xr_mem_holds(struct xr_mem *mem, int core, struct xr_mem_buffer *buffer, ui
                   int level)
 {
 	struct spot spot = {.b = buffer, .address = buffer->address + offset};
-	return is_in(mem, core_of(mem, core), path_of(mem, use), level, &spot);
+	return xr_mem_is_in(mem, core_of(mem, core), path_of(mem, use), level, &spot);
 }

@@ -24,6 +24,7 @@ struct xr_mem_buffer {
 	uint32_t *frame;        /* + 1; per small page */
 	uint32_t *huge_frame;
 	double used_ns;         /* how long it was in use: the OS may take notice */
+	struct xr_mem_buffer *same; /* the memory under it: see xr_mem_new_over() */
 };
 
 /* What an access met. */
@@ -38,6 +39,8 @@ struct xr_met {
 /* `machine` must outlive it. */
 struct xr_mem *xr_mem_new(const struct xr_machine *machine, uint64_t seed);
 void xr_mem_free(struct xr_mem *mem);
+/* The same memory behind caches and TLBs of their own: pages lie where they lie in `under`, which must outlive it. */
+struct xr_mem *xr_mem_new_over(const struct xr_machine *machine, struct xr_mem *under, uint64_t seed);
 
 /* The buffer of that name, made when new. NULL: larger than memory. */
 struct xr_mem_buffer *xr_mem_buffer(struct xr_mem *mem, const struct xr_buffer *buffer, bool code);
