@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-enum { WAYS_MAX = 16, USES = 4000, EMPTY = -1 };
+enum { WAYS_MAX = 16, USES = 700, EMPTY = -1 };
 
 static int named(const char *name)
 {

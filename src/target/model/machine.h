@@ -157,7 +157,7 @@ struct xr_machine {
 	int walk_levels;                 /* of the page table; 0: a walk is the last TLB's penalty and nothing else */
 	double walk_step;                /* cycles of a step that reads no cache */
 	char walk_tables[16];            /* cache that keeps lines of the table, with all behind it; "": a step takes walk_step */
-	int walk_entry_bits, walk_bits;  /* of an entry, and of its number in a table (0: as many as fit); scaled machines differ */
+	int walk_entry_bits, walk_bits;  /* of an entry; of its number in a table (0: what fits a page) */
 	uint64_t walk_cache[XR_MACHINE_WALK]; /* entries of the walk caches, from the level above the last on; 0: none */
 
 	int prefetch_adjacent, prefetch_stride, prefetch_stream;
