@@ -51,7 +51,7 @@ SANITIZE_FLAGS = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all run test test-deep check-live bench install uninstall lint format analyse asan tsan fuzz programs objects clean help FORCE
+.PHONY: all run test test-deep test-targets check-live bench install uninstall lint format analyse asan tsan fuzz programs objects clean help FORCE
 
 ##@ Use
 all: $(XRAY) $(BUILD)/.settings ## build build/xray and build/libxray.a
@@ -82,6 +82,11 @@ test-deep: ## the same with N times as many simulated machines (default N=5000) 
 	@scripts/deps test
 	$(SUBMAKE) all programs
 	@XR_DEEP=$(or $(N),5000) tests/run $(BUILD) $(T)
+test-targets: ## install cross compilers and emulators, then try other machines: cross, bare metal, remote, simulated
+	@scripts/deps test
+	@scripts/deps targets
+	$(SUBMAKE) all
+	@tests/run $(BUILD) targets
 check-live: all programs ## what must hold on the real machine at hand; takes minutes
 	@tests/run $(BUILD) live
 asan: ## the tests with address and undefined-behaviour sanitizers

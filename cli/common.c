@@ -116,7 +116,7 @@ struct xr_session *cli_open(const struct settings *s, struct xr_error *err)
 	}
 	if (cache_folder(s, path, &options.cache, err))
 		return NULL;
-	if (!options.cc)
+	if (!options.cc && !options.target) /* a target file names its compiler */
 		options.cc = environment("CC");
 	options.tmp = environment("TMPDIR");
 	options.sample_ns = s->sample_us * 1e3;

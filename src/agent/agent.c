@@ -3,7 +3,9 @@
  * It reads lines and answers with lines, so that any pipe will do (a process, a runner in front of it, ssh). Compiled
  * with XR_BAKED the lines come from a table inside the program, for targets that cannot be talked to.
  *
- *   hello                             hello 1 COST_NS GRANULE_NS REFERENCE_ADDS ALONE CPU
+ *   hello                             hello 1 COST_NS GRANULE_NS REFERENCE_ADDS ALONE CPU REPEATS
+ *   about                             about CHAR SHORT INT LONG POINTER FLOAT DOUBLE (bits) big|little FRESH NOW_NS: see nature.h
+ *   spin N                            spun OPERATIONS NS: N repetitions of the reference chain
  *   work W ops K | chain … | flow …   what members of a team do
  *   spec I clock | ops K | chain … | walk … | team … | flow …     (the words of xr_spec_text(), but ops K POWER:
  *                                     index of the generated function; its vectors' class, 0: none in it)
@@ -24,6 +26,7 @@
 #endif
 #include "clock.h"
 #include "flow.h"
+#include "nature.h"
 #include "sample.h"
 #include "where.h"
 
@@ -242,8 +245,14 @@ static void obey(char *line)
 	if (!n)
 		return;
 	if (!strcmp(words[0], "hello")) {
-		printf("hello 1 %.17g %.17g %d %.17g %d\n", xr_clock_cost_ns(), xr_clock_granule_ns(),
-		       xr_reference_adds(), core_alone, xr_where());
+		printf("hello 1 %.17g %.17g %d %.17g %d %d\n", xr_clock_cost_ns(), xr_clock_granule_ns(),
+		       xr_reference_adds(), core_alone, xr_where(), xr_clock_repeats());
+		fflush(stdout);
+	} else if (!strcmp(words[0], "about")) {
+		xr_nature_tell();
+	} else if (!strcmp(words[0], "spin") && n == 2) {
+		double ns, ops = xr_reference_spin(strtoul(words[1], NULL, 10), &ns);
+		printf("spun %.17g %.17g\n", ops, ns);
 		fflush(stdout);
 	} else if (!strcmp(words[0], "spec") && n >= 3) {
 		add_spec(words, n);
@@ -309,20 +318,24 @@ static char *next_line(void)
 }
 #endif
 
-/* Arguments: CPUS MEMORY_BYTES REFERENCE_ADDS ALONE (these two as an earlier agent said hello; 0: find out). CPUS: see
- * xr_where_init(). */
+/* Arguments: CPUS MEMORY_BYTES REFERENCE_ADDS ALONE REPEATS (these three as an earlier agent said hello; 0, 0, -1: find
+ * out). CPUS: see xr_where_init(). */
 int main(int argc, char **argv)
 {
 	double memory = argc > 2 ? atof(argv[2]) : 0;
 	char *line;
 
-	xr_clock_init();
+	xr_clock_init(argc > 5 ? atoi(argv[5]) : -1);
 	pool = xr_pool_new(xr_now_ns, xr_reference_ns); /* before pinning: it remembers which CPUs were allowed */
 	xr_where_init(argc > 1 ? argv[1] : "-1");
 	xr_chain_setup(xr_now_ns, xr_clock_cost_ns(), (unsigned long long)memory);
-	xr_warm_up();
+	xr_chain_exact(xr_clock_repeats());
+	xr_walk_exact(xr_clock_repeats());
+	if (!xr_clock_repeats())
+		xr_warm_up();
 	xr_reference_find(argc > 3 ? atoi(argv[3]) : 0);
-	core_alone = xr_where_find(argc > 4 ? atof(argv[4]) : 0);
+	if (!xr_clock_repeats()) /* else there is nobody else */
+		core_alone = xr_where_find(argc > 4 ? atof(argv[4]) : 0);
 	while ((line = next_line()) && strcmp(line, "quit"))
 		obey(line);
 	forget();

@@ -23,11 +23,12 @@ enum {
 	LINE_MIN = 16, /* no line is smaller: words of the same 16 bytes are equivalent */
 	PHASES_MAX = 6,
 	CURSORS_MAX = 64,
-	PICKS = 32,        /* of each place, before walks over few */
-	PICKS_UP_TO = 512, /* places */
-	SPARSE = 1024,     /* bytes of buffer per place */
-	WARM_LEAST = 4096, /* steps before the first sample */
-	STRETCH = 16384,   /* steps between looks at the clock */
+	PICKS = 32,         /* of each place, before walks over few */
+	PICKS_UP_TO = 512,  /* places */
+	PICKS_EXACT = 2048, /* all in all, where every instruction is simulated */
+	SPARSE = 1024,      /* bytes of buffer per place */
+	WARM_LEAST = 4096,  /* steps before the first sample */
+	STRETCH = 16384,    /* steps between looks at the clock */
 };
 
 struct phase {
@@ -53,6 +54,7 @@ static struct {
 	double (*now_ns)(void);
 	double look_ns;
 	const struct xr_agent_chain *warm; /* the last one to run: the caches are as it left them */
+	int exact;
 } watch;
 
 /* What the compiler and the core cannot know to be zero: ties an address to a value read before. */
@@ -64,6 +66,11 @@ void xr_chain_setup(double (*now_ns)(void), double look_ns, unsigned long long l
 	watch.now_ns = now_ns;
 	watch.look_ns = look_ns;
 	xr_buffer_limit(limit_bytes);
+}
+
+void xr_chain_exact(int exact)
+{
+	watch.exact = exact;
 }
 
 /* ---- from words to phases -------------------------------------------------------------------------------------- */
@@ -339,6 +346,11 @@ struct xr_agent_chain *xr_chain_make(char **words, int n_words, char *error, siz
 	return c;
 }
 
+unsigned long xr_chain_lap(const struct xr_agent_chain *chain)
+{
+	return (unsigned long)((chain->phase[0].n + chain->cursors - 1) / chain->cursors);
+}
+
 int xr_chain_is_script(const struct xr_agent_chain *chain)
 {
 	return chain->phase[0].passes != 0;
@@ -527,8 +539,11 @@ static double run_script(struct xr_agent_chain *c, unsigned long reps, double *t
 static void drive_strangers_out(const struct xr_agent_chain *c, const struct phase *p)
 {
 	uint64_t state = p->n;
+	size_t picks = (size_t)PICKS * p->n;
 
-	for (size_t i = 0; i < (size_t)PICKS * p->n; i++)
+	if (watch.exact && picks > PICKS_EXACT)
+		picks = PICKS_EXACT;
+	for (size_t i = 0; i < picks; i++)
 		sink = *(volatile uintptr_t *)address(c, p->unit[xr_random_below(&state, p->n)]);
 }
 
@@ -556,6 +571,10 @@ static void warm_up(struct xr_agent_chain *c)
 	}
 	if (!c->unsettled && p->access == READ && p->n > 1 && p->n <= PICKS_UP_TO)
 		drive_strangers_out(c, p);
+	if (watch.exact) {
+		run_endless(c, p->n <= WARM_LEAST ? 2 * p->n : p->n);
+		return;
+	}
 	/* Several cursors: two laps of all together, for some levels hold only what others have thrown out. */
 	run_for_a_while(c, c->cursors > 1      ? 2 * p->n / c->cursors + WARM_LEAST
 	                   : p->n < WARM_LEAST ? WARM_LEAST + p->n

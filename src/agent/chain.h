@@ -16,6 +16,8 @@ struct xr_agent_chain;
 
 /* Call once, before all others. now_ns: the clock, only used for scripts; look_ns: what a look at it costs, taken off
  * each timed phase. limit_bytes: what buffers may take altogether, 0: no limit; buffers nobody uses go first. */
+/* Times repeat exactly: walks are warm after few laps. */
+void xr_chain_exact(int exact);
 void xr_chain_setup(double (*now_ns)(void), double look_ns, unsigned long long limit_bytes);
 
 /* From the words after "chain" of xr_spec_text(): <buffer id> <bytes> <small|huge|shuffled|any> <cursors> <n_phases>,
@@ -25,6 +27,7 @@ struct xr_agent_chain *xr_chain_make(char **words, int n_words, char *error, siz
 
 /* 1: a script of phases that looks at the clock itself (reps are repetitions of the script); 0: an endless walk (reps
  * are accesses). */
+unsigned long xr_chain_lap(const struct xr_agent_chain *chain); /* steps of all cursors together until each place was visited */
 int xr_chain_is_script(const struct xr_agent_chain *chain);
 
 /* Untimed, before every sample: writes the links when another chain used the buffer since, and warms the caches up when

@@ -4,15 +4,44 @@
 #include <time.h>
 
 static double cost_ns, granule_ns;
+static int repeats;
 static unsigned long reference_reps = 2;
 static int reference_adds; /* additions in the time of one multiplication; 0: not known yet */
 /* Per repetition. Additions lose 1 % at 64, for the loop's own counter takes an adder now and then; more costs compiling. */
 enum { REFERENCE_OPS = 128 };
 
+#if defined(XR_CYCLES_PER_SECOND) && !defined(XR_NOW_NS)
+/* The core's own counter, where a target file says clock = cycles. */
+static unsigned long long cycle_counter(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	unsigned low, high;
+	__asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+	return (unsigned long long)high << 32 | low;
+#elif defined(__aarch64__)
+	unsigned long long value;
+	__asm__ volatile("isb; mrs %0, cntvct_el0" : "=r"(value));
+	return value;
+#elif defined(__riscv) && __riscv_xlen == 64
+	unsigned long long value;
+	__asm__ volatile("rdcycle %0" : "=r"(value));
+	return value;
+#elif defined(__powerpc64__)
+	unsigned long long value;
+	__asm__ volatile("mfspr %0, 268" : "=r"(value));
+	return value;
+#else
+#error "clock = cycles: no counter of this architecture is known here; give a header that defines XR_NOW_NS"
+#endif
+}
+#endif
+
 double xr_now_ns(void)
 {
 #if defined(XR_NOW_NS)
 	return XR_NOW_NS;
+#elif defined(XR_CYCLES_PER_SECOND)
+	return (double)cycle_counter() * (1e9 / (XR_CYCLES_PER_SECOND));
 #elif defined(CLOCK_MONOTONIC_RAW)
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
@@ -36,18 +65,24 @@ static int compare(const void *a, const void *b)
  * Coarse ones stand still and jump: then it is the smallest jump. */
 static double find_granule(void)
 {
-	enum { LOOKS = 4000 };
+	enum { LOOKS = 4000, FEW = 64 };
 	static double delta[LOOKS];
+	static volatile int spun;
 	double last = xr_now_ns(), smallest = 0, limit = last + 1e9;
-	int n = 0, zero = 0;
-	while (n < LOOKS && last < limit) {
-		double now = xr_now_ns();
+	int n = 0, zero = 0, alike = 1;
+	while (n < (alike ? 2 * FEW : LOOKS) && last < limit) {
+		double now;
+		for (int i = n % 16; alike && n >= FEW && i; i--) /* looks at a simulated clock may all be alike */
+			spun++;
+		now = xr_now_ns();
 		if (now == last) {
 			zero = 1;
 			continue;
 		}
 		delta[n++] = now - last;
 		last = now;
+		if (n <= FEW && delta[n - 1] != delta[0])
+			alike = 0;
 		if (zero && n >= 20)
 			break;
 	}
@@ -150,7 +185,16 @@ static double chain_ns(unsigned long (*chain)(unsigned long))
 
 double xr_reference_ns(void)
 {
-	return chain_ns(chain_of_muls) / (reference_adds ? reference_adds : 1);
+	static double once; /* a clock that repeats does not drift */
+	if (repeats && once <= 0)
+		once = chain_ns(chain_of_muls);
+	return (repeats ? once : chain_ns(chain_of_muls)) / (reference_adds ? reference_adds : 1);
+}
+
+double xr_reference_spin(unsigned long reps, double *ns)
+{
+	*ns = timed_chain(chain_of_muls, reps);
+	return (double)reps * REFERENCE_OPS;
 }
 
 /* The number is found once: a chain that is a little quicker one day must not become twice as long. */
@@ -176,7 +220,7 @@ void xr_reference_find(int adds)
 {
 	double add = 1e300, mul = 1e300;
 	reference_adds = adds;
-	for (int i = 0; i < 64 && !adds; i++) {
+	for (int i = 0; i < (repeats ? 2 : 64) && !adds; i++) {
 		double a = chain_ns(chain_of_adds), m = chain_ns(chain_of_muls);
 		add = a < add ? a : add;
 		mul = m < mul ? m : mul;
@@ -188,7 +232,27 @@ void xr_reference_find(int adds)
 		reference_adds++;
 }
 
-void xr_clock_init(void)
+int xr_clock_repeats(void)
+{
+	return repeats;
+}
+
+/* The same work takes the same time to the last step of the clock, again and again, though it takes thousands of them. */
+static int find_repeats(void)
+{
+	enum { TIMES = 8 };
+	const double steps = 5000;
+	unsigned long reps = 16;
+	while (timed_chain(chain_of_muls, reps) < steps * granule_ns && reps < (1ul << 20))
+		reps *= 2;
+	double first = timed_chain(chain_of_muls, reps);
+	for (int i = 0; i < TIMES; i++)
+		if (timed_chain(chain_of_muls, reps) != first)
+			return 0;
+	return first >= steps * granule_ns;
+}
+
+void xr_clock_init(int known_repeats)
 {
 	granule_ns = find_granule();
 	cost_ns = find_cost();
@@ -197,6 +261,7 @@ void xr_clock_init(void)
 		wanted = 250.0 * granule_ns;
 	while (timed_chain(chain_of_muls, reference_reps) < wanted && reference_reps < (1ul << 30))
 		reference_reps *= 2;
+	repeats = known_repeats >= 0 ? known_repeats : find_repeats();
 }
 
 /* ---- is the core ours? ---- */

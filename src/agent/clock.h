@@ -7,8 +7,10 @@
 
 double xr_now_ns(void);
 
-/* Call once. Measures what a look at the clock costs and how fine it is, and sizes the reference chain by it. */
-void xr_clock_init(void);
+/* Call once. Measures what a look at the clock costs and how fine it is, and sizes the reference chain by it. Finds out
+ * whether times repeat exactly, as they do on a simulator, unless that is known (0 or 1; -1: it is not). */
+void xr_clock_init(int known_repeats);
+int xr_clock_repeats(void);
 double xr_clock_cost_ns(void);
 double xr_clock_granule_ns(void);
 
@@ -21,6 +23,7 @@ double xr_clock_granule_ns(void);
 double xr_reference_ns(void);
 double xr_short_reference_ns(void); /* of a fixed number of them, about a microsecond, with the look at the clock */
 void xr_reference_find(int adds);
+double xr_reference_spin(unsigned long reps, double *ns); /* so many repetitions; returns the operations done */
 int xr_reference_adds(void);
 
 /* Does nobody else use this core just now? The core's other hardware thread, which on a virtual machine may be anybody's,

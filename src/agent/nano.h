@@ -63,9 +63,10 @@ typedef unsigned XR_uv64i32 __attribute__((vector_size(64)));
 #define XR_NANO_MIN __attribute__((noinline, noclone, optimize("finite-math-only", "no-signed-zeros")))
 #endif
 /* Labels, not comments: every assembler reads them. They mark the timed loop for the look at the compiled code. */
-#define XR_BEGIN(id) __asm__ volatile("xr_begin_" id ":")
-#define XR_END(id) __asm__ volatile("xr_end_" id ":")
-/* The middle half of the loop's body, without what compilers do at its ends. Numbered, in case the loop is unrolled. */
+#define XR_BEGIN(id) __asm__ volatile("xr_begin_" id "_%=:" : :)
+#define XR_END(id) __asm__ volatile("xr_end_" id "_%=:" : :)
+/* The middle half of the loop's body, without what compilers do at its ends. Numbered, all of them, in case the compiler
+ * unrolls the loop or writes its end twice. */
 #define XR_MIDDLE(id) __asm__ volatile("xr_middle_" id "_%=:" : :)
 #define XR_LAST(id) __asm__ volatile("xr_last_" id "_%=:" : :)
 /* The value passes through an asm that might change it: the statement before must be done, and in a register. */
@@ -80,6 +81,8 @@ typedef unsigned XR_uv64i32 __attribute__((vector_size(64)));
 #define XR_KEEP_F(v) __asm__ volatile("" : "+f"(v))
 #elif defined(__powerpc64__)
 #define XR_KEEP_F(v) __asm__ volatile("" : "+wa"(v))
+#elif defined(__s390x__)
+#define XR_KEEP_F(v) __asm__ volatile("" : "+f"(v))
 #else /* soft float, or an architecture not met yet: general registers hold it */
 #define XR_KEEP_F(v) __asm__ volatile("" : "+r"(v))
 #endif

@@ -117,6 +117,31 @@ static int is_long_script(struct xr_agent_spec *s)
 	return t >= 4 * sample_ns;
 }
 
+/* Times that repeat exactly need no length against noise: some hundred operations, in whole laps, so that each place of a
+ * walk counts alike, and enough that the clock's step does not matter. */
+static void calibrate_exactly(struct xr_agent_spec *s)
+{
+	const unsigned long visits = 256, most = 4096;
+	unsigned long lap = s->kind == XR_SPEC_CHAIN  ? xr_chain_lap(s->chain)
+	                    : s->kind == XR_SPEC_WALK ? xr_walk_lap(s->walk)
+	                                              : 1;
+	unsigned long reps = lap < visits ? (visits + lap - 1) / lap * lap : lap;
+	double ops, steps = 100 * xr_clock_granule_ns();
+	if (s->kind == XR_SPEC_OPS)
+		reps = 2;
+	if (reps > most)
+		reps = most;
+	if (is_script(s)) {
+		s->reps_long = s->reps_short = 1;
+		return;
+	}
+	run_once(s, 1, &ops);
+	while (reps < (1ul << 30) && timed_run(s, reps, &ops) < steps)
+		reps *= 2;
+	s->reps_short = reps;
+	s->reps_long = 3 * reps;
+}
+
 /* Repetitions by doubling until half the wanted length, then scaled once. */
 void xr_spec_calibrate(struct xr_agent_spec *s)
 {
@@ -125,6 +150,10 @@ void xr_spec_calibrate(struct xr_agent_spec *s)
 	if (s->kind == XR_SPEC_CLOCK || s->kind == XR_SPEC_TEAM)
 		return;
 	settle(s);
+	if (xr_clock_repeats()) {
+		calibrate_exactly(s);
+		return;
+	}
 	if (is_long_script(s)) {
 		s->reps_long = s->reps_short = 1;
 		return;
@@ -205,6 +234,30 @@ static int wait_for_core(void)
 	return ours;
 }
 
+static void time_work(struct xr_agent_spec *s, struct xr_team_sample *t)
+{
+	*t = (struct xr_team_sample){0};
+	if (is_script(s)) {
+		t->long_ops = xr_chain_run(s->chain, s->reps_long, &t->long_ns);
+	} else {
+		t->short_ns = timed_run(s, s->reps_short, &t->short_ops);
+		t->long_ns = timed_run(s, s->reps_long, &t->long_ops);
+	}
+}
+
+/* Where times repeat exactly there is nobody else: no looking around, no waiting. */
+static void sample_exactly(int i)
+{
+	struct xr_agent_spec *s = &specs[i];
+	struct xr_team_sample t = {0};
+	settle(s);
+	if (s->kind == XR_SPEC_OPS)
+		run_once(s, 1, NULL);
+	time_work(s, &t);
+	t.ref_ns = xr_reference_ns();
+	add_sample(i, &t);
+}
+
 /* Streams of operations are timed while nobody else uses the core: what is timed lies between two looks that found it so.
  * Gives up after a while, and says that the sample was disturbed. */
 static void sample_ops(int i)
@@ -246,17 +299,6 @@ static int wait_for_nobody(double until)
 			others = others_on_core();
 	}
 	return others;
-}
-
-static void time_work(struct xr_agent_spec *s, struct xr_team_sample *t)
-{
-	*t = (struct xr_team_sample){0};
-	if (is_script(s)) {
-		t->long_ops = xr_chain_run(s->chain, s->reps_long, &t->long_ns);
-	} else {
-		t->short_ns = timed_run(s, s->reps_short, &t->short_ops);
-		t->long_ns = timed_run(s, s->reps_long, &t->long_ops);
-	}
 }
 
 /* Walks through memory, between two looks at the core. If somebody was there, again, as long as this batch may wait. */
@@ -363,8 +405,17 @@ void xr_take_rounds(struct xr_agent_spec *all, int rounds, int *idx, int k)
 	n_samples = 0;
 	for (int r = 0; r < rounds; r++) {
 		shuffle(idx, k);
+		for (int j = 0; j < k && xr_clock_repeats(); j++) /* those that remain are teams and clocks */
+			if (!specs[idx[j]].bad && specs[idx[j]].kind != XR_SPEC_CLOCK &&
+			    specs[idx[j]].kind != XR_SPEC_TEAM)
+				sample_exactly(idx[j]);
 		qsort(idx, (size_t)k, sizeof *idx, by_power);
 		for (int j = 0; j < k;) {
+			if (xr_clock_repeats() && specs[idx[j]].kind != XR_SPEC_CLOCK &&
+			    specs[idx[j]].kind != XR_SPEC_TEAM) {
+				j++;
+				continue;
+			}
 			if (specs[idx[j]].kind == XR_SPEC_WALK && xr_quiet_reference_ns() > 0) {
 				if (!specs[idx[j]].bad)
 					sample_walk(idx[j]);

@@ -70,6 +70,7 @@ enum {
 	SOME = 6,         /* … of a block; as in nano/spec.h */
 	MANY = 20,
 	LIST_LEAST = 32768,   /* visits before an order comes again: more than any predictor of jumps remembers */
+	LIST_EXACT = 4096,    /* the same where every instruction is simulated */
 	STRAIGHT_LEAST = 256, /* the same for pieces, only to make calls of run() rare */
 	LAPS = 4,             /* permutations in a list at least */
 	DATA_STEP = 32,       /* bytes: no line of today is shorter */
@@ -104,6 +105,7 @@ struct xr_agent_walk {
 
 static struct region regions[REGIONS_MAX];
 static int n_regions;
+static int exact;
 static unsigned char *data; /* that all walks with data read */
 static size_t data_room;
 
@@ -352,7 +354,7 @@ static void shuffle(uint32_t *x, size_t n, uint64_t *state)
 static int make_list(struct xr_agent_walk *walk, const uint32_t *blocks, uint64_t seed)
 {
 	size_t n = walk->blocks;
-	size_t least = walk->kind == STRAIGHT ? STRAIGHT_LEAST : LIST_LEAST;
+	size_t least = walk->kind == STRAIGHT ? STRAIGHT_LEAST : exact ? LIST_EXACT : LIST_LEAST;
 	size_t laps = (least + n - 1) / n > LAPS ? (least + n - 1) / n : LAPS;
 	uint64_t state = seed;
 
@@ -635,6 +637,16 @@ double xr_walk_run(struct xr_agent_walk *walk, unsigned long reps)
 			read_data(walk->data_bytes);
 	}
 	return (double)done * (double)per_visit;
+}
+
+unsigned long xr_walk_lap(const struct xr_agent_walk *walk)
+{
+	return (unsigned long)walk->blocks;
+}
+
+void xr_walk_exact(int times_repeat)
+{
+	exact = times_repeat;
 }
 
 double xr_walk_code_bytes(const struct xr_agent_walk *walk)

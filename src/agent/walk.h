@@ -23,6 +23,11 @@ struct xr_agent_walk *xr_walk_make(char **words, int n_words, char *error, size_
  * Returns how many it really did. */
 double xr_walk_run(struct xr_agent_walk *walk, unsigned long reps);
 
+unsigned long xr_walk_lap(const struct xr_agent_walk *walk); /* blocks */
+
+/* Times repeat exactly: orders need not be long. */
+void xr_walk_exact(int exact);
+
 /* Untimed: visits every block, so that what a sample sees is the steady state and not what another walk left. */
 void xr_walk_ready(struct xr_agent_walk *walk);
 

@@ -30,6 +30,13 @@ void xr_describe_target(struct xr_description *d, const struct xr_target *target
 	set_text(object, "compiler", info->compiler);
 	set_text(object, "cflags", info->cflags);
 	set_text(object, "os", info->os);
+	set_text(object, "triple", info->triple);
+	set_text(object, "runner", info->runner);
+	set_text(object, "clock", info->clock);
+	set_text(object, "abi", info->abi);
+	if (info->emulated)
+		json_object_set_new(object, "emulated", json_true());
+	set_text(object, "untimed", info->untimed);
 	json_object_set_new(object, "cpus", json_integer(info->n_cpus));
 	json_object_set_new(object, "date", json_string(date));
 	json_object_set_new(object, "seconds", json_real(seconds));

@@ -60,6 +60,9 @@ static const char *why_impossible(struct xr_run *run)
 static const char *why_unsupported(struct xr_run *run)
 {
 	const struct xr_micro *micro = run->step->micro;
+	const char *untimed = xr_target_info(run->target)->untimed;
+	if (untimed && !micro->without_time)
+		return untimed;
 	return micro->supported ? micro->supported(run) : NULL;
 }
 
@@ -151,7 +154,7 @@ void xr_run_step(struct xr_run *run, uint64_t seed, const enum xr_end *ends)
 	} else if ((reason = why_unsupported(run))) {
 		run->end = XR_END_UNSUPPORTED;
 		explain(run, XR_UNSUPPORTED, reason);
-	} else if ((reason = why_blocked(run, ends))) {
+	} else if (!xr_target_info(run->target)->untimed && (reason = why_blocked(run, ends))) {
 		run->end = XR_END_BLOCKED;
 		explain(run, XR_FAILED, reason);
 	} else {

@@ -31,6 +31,8 @@ static const double cheaper = 0.9;
 static const double same_cost = 1.15; /* of an operation on twice the width; splitting costs 2 */
 static const double one_insn = 1.3;   /* instructions per statement */
 static const double lingers = 20;     /* cycles; it takes about a hundred */
+static const double clearly =
+	1.3; /* times as long; the twenty steps of lingering take as long as a few operations, anywhere */
 
 /* What is asked in one batch, with the place of each answer. */
 struct ask {
@@ -117,6 +119,16 @@ static void put_fpu(struct isa *isa, enum xr_type type, enum xr_flavour flavour,
 		xr_fact_note(xr_fact_bool(d, id, false, 0.95, "chain"), "%s", add->reason);
 		return;
 	}
+	const char *untimed = xr_run_info(isa->run)->untimed;
+	if (untimed && add->look.looked) {
+		xr_fact_note(xr_fact_bool(d, id, add->look.calls < 0.5, 0.95, "compiled loop, and it runs"),
+		             "from the compiled loop alone: %s", untimed);
+		return;
+	}
+	if (untimed) {
+		xr_fact_none(d, id, XR_UNSUPPORTED, "%s, and nobody can look at the compiled loop", untimed);
+		return;
+	}
 	bool quick = add->cycles < fpu_cycles, looked = add->look.looked, called = looked && add->look.calls >= 0.5;
 	bool slow_insn = looked && !called && !quick && add->cycles < trap_cycles;
 	struct xr_fact *fact = xr_fact_bool(d, id, (quick && !called) || slow_insn, !looked || slow_insn ? 0.8 : 0.99,
@@ -146,7 +158,16 @@ static void put_fma(struct isa *isa, enum xr_type type, enum xr_flavour flavour,
 		xr_fact_note(xr_fact_bool(d, id, false, 0.95, "rounding"), "%s", why);
 		return;
 	}
+	const char *untimed = xr_run_info(isa->run)->untimed;
 	bool once = rounded->cycles - exact->cycles > lingers, less = fma_is_cheaper(isa, fp);
+	if (untimed) { /* whether it lingers is no matter of the clock's truth, only of clearly longer or not */
+		double longer = rounded->ns / exact->ns;
+		struct xr_fact *seen = xr_fact_bool(d, id, longer > clearly, 0.9, "rounded once");
+		xr_fact_note(seen, "what it costs is not known: %s", untimed);
+		if (longer > sqrt(clearly) && longer < clearly * sqrt(clearly))
+			xr_fact_doubt(seen, "%.2f times as long where it is rounded once: too near to tell", longer);
+		return;
+	}
 	struct xr_fact *fact = xr_fact_bool(d, id, once, 0.99, "rounded once, and cheaper than its halves");
 	if (once && !less)
 		xr_fact_doubt(
@@ -200,7 +221,8 @@ static int native_width(const struct isa *isa, enum xr_flavour flavour)
 	for (int t = XR_V16F32; t < XR_N_TYPES; t++) {
 		enum xr_type half = half_of((enum xr_type)t);
 		double now = cost(isa, flavour, (enum xr_type)t), before = cost(isa, flavour, half);
-		if (!is_native(isa, flavour, (enum xr_type)t, half) || now > same_cost * before)
+		if (!is_native(isa, flavour, (enum xr_type)t, half) ||
+		    (!xr_run_info(isa->run)->untimed && now > same_cost * before))
 			continue;
 		if (xr_types[t].bytes > width)
 			width = xr_types[t].bytes;
@@ -239,11 +261,14 @@ static void put_types(struct isa *isa, enum xr_flavour flavour)
 static int run(struct xr_run *run)
 {
 	struct isa *isa = xr_arena_alloc(xr_run_arena(run), sizeof *isa);
+	const struct xr_effort few = {.samples = 15, .samples_max = 15};
 	enum xr_flavour all = xr_run_info(run)->has_flavour[XR_NATIVE] ? XR_NATIVE : XR_PLAIN;
 
 	isa->run = run;
 	ask_all(isa);
-	if (xr_time_steadily(run, isa->ask.spec, (size_t)isa->ask.n, true, isa->ask.reading, &isa->noisy))
+	if (xr_run_info(run)->untimed
+	            ? xr_run_time_with(run, &few, isa->ask.spec, (size_t)isa->ask.n, isa->ask.reading)
+	            : xr_time_steadily(run, isa->ask.spec, (size_t)isa->ask.n, true, isa->ask.reading, &isa->noisy))
 		return -1;
 	for (int t = XR_F32; t <= XR_F64; t++) {
 		const char *name = xr_types[t].name;
@@ -273,5 +298,6 @@ const struct xr_micro xr_micro_isa = {
 	.needs = needs,
 	.cost_s = 2,
 	.kinds = 1u << XR_OPS,
+	.without_time = true,
 	.run = run,
 };

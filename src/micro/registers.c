@@ -162,6 +162,8 @@ static int ask_clock(struct xr_run *run, struct file *file)
 	struct xr_reading reading[N_FILES * WINDOW];
 	int first[N_FILES + 1] = {0}, n[N_FILES * WINDOW], total = 0;
 
+	if (xr_run_info(run)->untimed)
+		return 0;
 	for (int i = 0; i < N_FILES; i++) {
 		first[i] = total;
 		for (int k = 0; k < WINDOW && !file[i].done; k++) {
@@ -212,6 +214,16 @@ static void put(struct xr_run *run, const struct file *f)
 	double sure = !f->looked ? 0.6 : f->clock == f->fits ? 0.99 : 0.9;
 
 	fact = xr_fact_count(xr_run_description(run), f->id, f->fits, "", sure, method(run, f));
+	if (xr_run_info(run)->untimed) {
+		if (!f->looked)
+			xr_fact_none(xr_run_description(run), f->id, XR_UNSUPPORTED,
+			             "%s, and nobody can look at the compiled loop", xr_run_info(run)->untimed);
+		else if (!f->spills)
+			xr_fact_doubt(fact, "%d variables, and still none is spilled", f->fits);
+		else
+			xr_fact_note(fact, "from the compiled loop alone: %s", xr_run_info(run)->untimed);
+		return;
+	}
 	xr_fact_add_series(fact, f->id);
 	if (f->looked)
 		xr_fact_add_series(fact, xr_arena_printf(xr_run_arena(run), "%s.stack", f->id));
@@ -270,5 +282,6 @@ const struct xr_micro xr_micro_registers = {
 	.needs = needs,
 	.cost_s = 3,
 	.kinds = 1u << XR_OPS,
+	.without_time = true,
 	.run = run,
 };

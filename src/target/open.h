@@ -4,6 +4,22 @@
 
 #include "target/target.h"
 
+/* Are the target's times its own? What nobody states is found out (target/host/nature.h). */
+enum xr_timing { XR_TIMING_FIND_OUT, XR_TIMING_YES, XR_TIMING_NO };
+
+/* What a target file says beyond the options of the command line; see docs/targets.md. {0}: nothing. */
+struct xr_target_words {
+	const char *name;     /* NULL: "host" */
+	const char *cpu, *os; /* words for people; NULL: this machine's where the target is this machine */
+	const char *ldflags;  /* for the linker, behind everything; NULL: none */
+	const char *agent_flags; /* for the agent alone (its clock); NULL: none */
+	const char *clock;    /* what the clock is, for people; NULL: POSIX */
+	enum xr_timing timing;
+	double mips;          /* millions of simple operations per second of the wall clock; 0: measured */
+	uint64_t memory_bytes; /* 0: what this machine has to give */
+	bool no_threads;
+};
+
 struct xr_host_options {
 	const char *cc;       /* NULL: $CC's place is the caller's business; "cc" */
 	const char *cflags;   /* NULL: "-O2" */
@@ -15,6 +31,7 @@ struct xr_host_options {
 	int cpu;              /* logical CPU to measure on; -1: choose */
 	double sample_ns;     /* 0: from the clock */
 	bool baked;           /* batch inside the agent, readings printed: no talking */
+	struct xr_target_words words;
 };
 struct xr_target *xr_host_open(const struct xr_host_options *options, struct xr_error *err);
 
@@ -23,6 +40,9 @@ struct xr_target *xr_model_open(const char *path, uint64_t seed, struct xr_error
 
 /* A machine file with kind = recorded (path is the file, its `readings` key names the recording beside it). */
 struct xr_target *xr_replay_open(const char *path, struct xr_error *err);
+
+/* A target file with kind = exec: fills in what `options` leave open (what they say wins). Strings live in the arena. */
+int xr_target_file_read(const char *path, struct xr_arena *arena, struct xr_host_options *options, struct xr_error *err);
 
 /* Looks at [target] kind and opens the one or the other; `host` options serve kinds that run things. */
 struct xr_target *xr_target_open(const char *path, const struct xr_host_options *host, uint64_t seed,

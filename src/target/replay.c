@@ -196,7 +196,6 @@ struct xr_target *xr_target_open(const char *path, const struct xr_host_options 
                                  struct xr_error *err)
 {
 	struct keys keys = {0};
-	(void)host;
 	int line = ini_parse(path, take_key, &keys);
 	if (line == -1) {
 		xr_fail(err, XR_EXIT_USE, "cannot read %s: %s", path, strerror(errno));
@@ -204,5 +203,13 @@ struct xr_target *xr_target_open(const char *path, const struct xr_host_options 
 	}
 	if (!strcmp(keys.kind, "recorded"))
 		return xr_replay_open(path, err);
+	if (!strcmp(keys.kind, "exec")) {
+		struct xr_host_options options = *host;
+		struct xr_arena arena = {0};
+		struct xr_target *target =
+			xr_target_file_read(path, &arena, &options, err) ? NULL : xr_host_open(&options, err);
+		xr_arena_release(&arena);
+		return target;
+	}
 	return xr_model_open(path, seed, err); /* it names the line when the file is no machine */
 }

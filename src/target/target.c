@@ -18,6 +18,9 @@
 #include <time.h>
 
 enum { ROUNDS_FIRST = 9, ROUNDS_MAX = 45, ROUNDS_MORE = 9, SAMPLES_MAX = 1 << 20 };
+enum { ROUNDS_FIRST = 9, ROUNDS_MAX = 45, ROUNDS_MORE = 9 };
+/* Where times repeat exactly: what still differs (random replacement) shows between two, and gets more. */
+enum { SAMPLES_EXACT = 2 };
 static const double good_spread = 0.01;
 static const double mode_gap = 0.25;
 
@@ -255,6 +258,8 @@ int xr_target_time(struct xr_target *target, const struct xr_effort *effort, con
 		e.samples = target->effort.samples ? target->effort.samples : ROUNDS_FIRST;
 	if (!e.samples_max)
 		e.samples_max = target->effort.samples_max ? target->effort.samples_max : ROUNDS_MAX;
+	if (target->info.exact && e.samples > SAMPLES_EXACT)
+		e.samples = SAMPLES_EXACT;
 	if (e.samples_max < e.samples)
 		e.samples_max = e.samples;
 	if (e.sample_ns <= 0)

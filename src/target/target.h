@@ -89,6 +89,11 @@ struct xr_target_info {
 	bool counters;
 	const char *warning;   /* something the user should know (a cache that cannot be used); NULL: nothing */
 	unsigned kinds;        /* bit (1u << enum xr_kind) for each kind that can be timed */
+	const char *triple, *runner, *clock, *abi; /* words for people, too; NULL or "": nothing to say */
+	bool emulated;         /* software plays the machine: a simulator with a clock of its own, or a translator */
+	const char *untimed;   /* why no time read here is the target's; NULL: times are */
+	bool exact;            /* the clock is simulated and times repeat exactly: one sample is as good as many */
+	double mips;           /* millions of additions per second of the wall clock; 0: not known */
 };
 
 struct xr_target;

@@ -26,7 +26,7 @@ void xr_command_add(struct xr_command *c, const char *word)
 }
 
 /* Words live in the toolchain's arena. */
-static int add_words(struct xr_toolchain *tc, struct xr_command *c, const char *text)
+int xr_command_add_words(struct xr_toolchain *tc, struct xr_command *c, const char *text)
 {
 	char **words = xr_words_split(text);
 	if (!words)
@@ -40,8 +40,8 @@ static int add_words(struct xr_toolchain *tc, struct xr_command *c, const char *
 struct xr_command xr_compiler_command(struct xr_toolchain *tc, enum xr_flavour flavour)
 {
 	struct xr_command c = {0};
-	add_words(tc, &c, tc->cc);
-	add_words(tc, &c, tc->cflags);
+	xr_command_add_words(tc, &c, tc->cc);
+	xr_command_add_words(tc, &c, tc->cflags);
 	if (flavour == XR_NATIVE && tc->native_flag)
 		xr_command_add(&c, tc->native_flag);
 	return c;
@@ -111,6 +111,19 @@ static const char *compiler_name(struct xr_toolchain *tc, const struct xr_strbuf
 	return tc->cc;
 }
 
+static void find_triple(struct xr_toolchain *tc)
+{
+	struct xr_command c = xr_compiler_command(tc, XR_PLAIN);
+	xr_command_add(&c, "-dumpmachine");
+	struct xr_job job = {.argv = c.argv};
+	xr_jobs_run(&job, 1, 1, xr_compile_timeout_s);
+	free(c.argv);
+	size_t len = strcspn(xr_strbuf_text(&job.output), "\n");
+	if (!job.status && len && len < 100)
+		tc->triple = xr_arena_printf(tc->arena, "%.*s", (int)len, xr_strbuf_text(&job.output));
+	xr_strbuf_release(&job.output);
+}
+
 static int find_out(struct xr_toolchain *tc, struct xr_error *err)
 {
 	static const char *const native_flags[] = {"-march=native", "-mcpu=native"};
@@ -135,6 +148,8 @@ static int find_out(struct xr_toolchain *tc, struct xr_error *err)
 		}
 	}
 	xr_strbuf_release(&text);
+	if (tc->gnu)
+		find_triple(tc);
 	return 0;
 }
 
@@ -186,11 +201,14 @@ int xr_toolchain_init(struct xr_toolchain *tc, const struct xr_host_options *opt
 	tc->cc = xr_arena_strdup(arena, options->cc && *options->cc ? options->cc : "cc");
 	tc->cflags = xr_arena_strdup(arena, options->cflags ? options->cflags : "-O2");
 	struct xr_command check = {0};
-	if (add_words(tc, &check, tc->cc) || add_words(tc, &check, tc->cflags) || !check.n) {
+	if (xr_command_add_words(tc, &check, tc->cc) || xr_command_add_words(tc, &check, tc->cflags) || !check.n) {
 		free(check.argv);
 		return xr_fail(err, XR_EXIT_USE, "a quote is not closed in --cc or --cflags");
 	}
 	free(check.argv);
+	tc->ldflags = xr_arena_strdup(arena, options->words.ldflags ? options->words.ldflags : "");
+	tc->agent_flags = xr_arena_strdup(arena, options->words.agent_flags ? options->words.agent_flags : "");
+	tc->threads = !options->words.no_threads;
 	if (find_out(tc, err))
 		return -1;
 	if (options->form && strcmp(options->form, "barrier") && strcmp(options->form, "switch"))

@@ -20,6 +20,7 @@ void xr_command_add(struct xr_command *c, const char *word);
 struct xr_command xr_compiler_command(struct xr_toolchain *tc,
                                       enum xr_flavour flavour); /* as the user gave it, for a flavour */
 
+int xr_command_add_words(struct xr_toolchain *tc, struct xr_command *c, const char *text); /* -1: a quote is open */
 const char *xr_compiler_complaint(struct xr_toolchain *tc,
                                   const struct xr_job *job); /* the line that says what is wrong */
 

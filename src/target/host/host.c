@@ -6,6 +6,7 @@
  * Whichever dies or falls silent costs the specification that it was at: that one is failed, the others are asked again.
  */
 #include "target/host/host.h"
+#include "target/host/nature.h"
 #include "target/host/os.h"
 #include "target/open.h"
 #include "util/hash.h"
@@ -48,6 +49,7 @@ static int start_agent(struct xr_host *h, struct xr_proc *proc, const char *prog
 	argv[n++] = adds;
 	snprintf(alone, sizeof alone, "%.17g", h->core_alone);
 	argv[n++] = alone;
+	argv[n++] = h->repeats < 0 ? "-1" : h->repeats ? "1" : "0";
 	argv[n] = NULL;
 	int status = xr_proc_start(proc, argv, err);
 	xr_strbuf_release(&cpus);
@@ -81,8 +83,8 @@ static int greet(struct xr_host *h, struct xr_proc *proc, struct xr_error *err)
 	const char *line;
 	int cpu;
 	if (!xr_proc_send(proc, "hello\n", 6) && xr_proc_line(proc, patience(h, 10), &line) == 1 &&
-	    sscanf(line, "hello 1 %lf %lf %d %lf %d", &h->cost_ns, &h->granule_ns, &h->reference_adds, &h->core_alone,
-	           &cpu) == 5) {
+	    sscanf(line, "hello 1 %lf %lf %d %lf %d %d", &h->cost_ns, &h->granule_ns, &h->reference_adds,
+	           &h->core_alone, &cpu, &h->repeats) == 6) {
 		now_on(h, cpu);
 		if (sensible(h))
 			return 0;
@@ -532,6 +534,25 @@ static const struct xr_backend host_backend = {
 
 /* ---- opening ---- */
 
+static const char *words_or(struct xr_arena *arena, const char *stated, const char *otherwise)
+{
+	return stated ? xr_arena_strdup(arena, stated) : otherwise;
+}
+
+/* What a target file states of the machine. */
+static void state(struct xr_target_info *info, struct xr_arena *arena, const struct xr_target_words *words)
+{
+	info->name = words_or(arena, words->name, info->name);
+	info->cpu = words_or(arena, words->cpu, info->cpu);
+	info->os = words_or(arena, words->os, info->os);
+	info->clock = words_or(arena, words->clock, NULL);
+	info->mips = words->mips;
+	if (words->memory_bytes)
+		info->memory_bytes = words->memory_bytes;
+	if (words->no_threads)
+		info->kinds &= ~(1u << XR_TEAM);
+}
+
 static void describe(struct xr_host *h, const struct xr_host_options *options)
 {
 	struct xr_target_info *info = &h->base.info;
@@ -546,6 +567,8 @@ static void describe(struct xr_host *h, const struct xr_host_options *options)
 	info->memory_bytes = xr_os_memory();
 	info->page_bytes = xr_os_page();
 	info->kinds = 1u << XR_CLOCK | 1u << XR_OPS | 1u << XR_CHAIN | 1u << XR_WALK | 1u << XR_TEAM | 1u << XR_FLOW;
+	state(info, arena, &options->words);
+	info->runner = options->runner ? xr_arena_strdup(arena, options->runner) : NULL;
 }
 
 /* Less than this for all buffers, and some are smaller than they would be. */
@@ -599,10 +622,19 @@ struct xr_target *xr_host_open(const struct xr_host_options *options, struct xr_
 	info->has_flavour[XR_PLAIN] = true;
 	info->has_flavour[XR_NATIVE] = h->tc.native_flag != NULL;
 
+	info->triple = h->tc.triple;
 	/* Without generated code: proves that the compiler, the linker and the runner work. */
+	h->repeats = h->runner ? -1 : 0;
 	if (xr_toolchain_build(&h->tc, NULL, 0, NULL, NULL, &h->resident_program, err) ||
-	    start_agent(h, &h->resident, h->resident_program, err) || greet(h, &h->resident, err))
+	    start_agent(h, &h->resident, h->resident_program, err) || greet(h, &h->resident, err) ||
+	    xr_nature_find(h, &options->words, err))
 		goto fail;
+	if (h->repeats && !info->exact) { /* a true clock, and a quiet moment */
+		xr_proc_stop(&h->resident, NULL);
+		h->repeats = 0;
+		if (start_agent(h, &h->resident, h->resident_program, err) || greet(h, &h->resident, err))
+			goto fail;
+	}
 	return &h->base;
 fail:
 	host_free(&h->base);

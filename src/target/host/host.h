@@ -20,6 +20,7 @@ struct xr_host {
 	const char *resident_program;
 	double sample_ns; /* asked for by the user; 0: from the clock */
 	double cost_ns, granule_ns;
+	int repeats;        /* do times repeat exactly? -1: to be found out */
 	int reference_adds; /* what the first agent found: the others must mean the same */
 	double core_alone;  /* the same: what the core does while nobody else uses it */
 	double patience_ns; /* left for waiting until that is so, of which this batch was given… */

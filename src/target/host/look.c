@@ -11,8 +11,11 @@ static const char *const stack_operands[] = {
 	"(%rsp", "(%rbp", "(%esp", "(%ebp",  /* x86 */
 	"[sp",   "[x29",  "[fp",   "[r7, #", /* AArch64, Arm */
 	"(sp)",  "(s0)",                     /* RISC-V */
+	"(%r15", "(%r11",                    /* s390x: stack and frame pointer */
+	"(1)",   "(31)",                     /* Power */
+	",Y+",   "Y+",                       /* AVR: the frame pointer */
 };
-static const char *const calls[] = {"call", "callq", "bl", "blx", "jal", "bctrl"};
+static const char *const calls[] = {"call", "callq", "bl", "blx", "jal", "bctrl", "brasl", "rcall"};
 
 static bool mentions_stack(const char *line, size_t len)
 {
@@ -60,8 +63,8 @@ struct xr_look xr_look_at(const char *assembly, const char *id, int body, int mi
 	const char *end = at ? find_label(at, "xr_last_", id, '_') : NULL;
 	if (!end) {
 		statements = body;
-		at = find_label(assembly, "xr_begin_", id, ':');
-		end = at ? find_label(at, "xr_end_", id, ':') : NULL;
+		at = find_label(assembly, "xr_begin_", id, '_');
+		end = at ? find_label(at, "xr_end_", id, '_') : NULL;
 	}
 	if (!end || statements <= 0)
 		return look;

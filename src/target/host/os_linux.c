@@ -250,6 +250,29 @@ int xr_os_quiet_cpus(const int *ids, int n, int *quiet, int room)
 	return found;
 }
 
+/* e_machine of an ELF file; 0: it is none. */
+static unsigned elf_machine(const char *path)
+{
+	unsigned char head[20];
+	FILE *f = fopen(path, "rb");
+	size_t n = f ? fread(head, 1, sizeof head, f) : 0;
+	if (f)
+		fclose(f);
+	if (n < sizeof head || memcmp(head, "\177ELF", 4) != 0)
+		return 0;
+	return head[5] == 2 ? (unsigned)head[18] << 8 | head[19] : (unsigned)head[19] << 8 | head[18];
+}
+
+bool xr_os_is_foreign(const char *program)
+{
+	static const unsigned also[][2] = {{62, 3}, {183, 40}}; /* x86-64 runs i386, AArch64 Arm */
+	unsigned here = elf_machine("/proc/self/exe"), there = elf_machine(program);
+	for (size_t i = 0; i < sizeof also / sizeof *also; i++)
+		if (here == also[i][0] && there == also[i][1])
+			return false;
+	return here && there && here != there;
+}
+
 const char *xr_os_cpu_name(struct xr_arena *arena)
 {
 	static const char *const keys[] = {"model name", "Hardware", "uarch", "cpu model", "Model"};

@@ -36,6 +36,8 @@ static uint64_t agent_key(const struct xr_toolchain *tc)
 	uint64_t key = tc->identity[XR_PLAIN];
 	for (const struct xr_embedded *e = xr_agent_text; e->name; e++)
 		key = xr_hash(key, e->text, strlen(e->text));
+	key = xr_hash(key, tc->agent_flags, strlen(tc->agent_flags));
+	key = xr_hash(key + tc->threads, tc->ldflags, strlen(tc->ldflags));
 	return xr_hash(key, tc->cflags, strlen(tc->cflags));
 }
 
@@ -434,8 +436,12 @@ static int compile_agent(struct xr_toolchain *tc, bool baked, struct xr_command 
 				&c,
 				"-O2"); /* whatever the flags for the measured code say: the loops of the agent must be tight */
 			xr_command_add(&c, "-w");
-			xr_command_add(&c, "-pthread");
 		}
+		if (tc->gnu && tc->threads)
+			xr_command_add(&c, "-pthread");
+		if (!tc->threads)
+			xr_command_add(&c, "-DXR_NO_THREADS");
+		xr_command_add_words(tc, &c, tc->agent_flags);
 		if (baked)
 			xr_command_add(&c, "-DXR_BAKED");
 		xr_command_add(&c, "-c");
@@ -513,9 +519,10 @@ static int link_program(struct xr_toolchain *tc, const struct units *objects, co
 	xr_command_add(&c, xr_compiled_path(tc, table_key, ".o"));
 	for (size_t i = 0; i < objects->n; i++)
 		xr_command_add(&c, xr_compiled_path(tc, objects->unit[i].key, ".o"));
-	if (tc->gnu)
+	if (tc->gnu && tc->threads)
 		xr_command_add(&c, "-pthread");
 	xr_command_add(&c, "-lm");
+	xr_command_add_words(tc, &c, tc->ldflags);
 	if (run_or_fail(tc, &c, "cannot link the agent", err))
 		return -1;
 	xr_compiled_keep(tc, key, ".exe");

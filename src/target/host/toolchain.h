@@ -24,6 +24,10 @@ struct xr_toolchain {
 	bool gnu;                    /* GNU-like: assembler text can be looked at, empty asm is a barrier */
 	const char *native_flag;     /* NULL: no such flavour */
 	const char *name;            /* "gcc 12.2.0" */
+	const char *triple;          /* "aarch64-linux-gnu"; NULL: it does not say */
+	const char *ldflags;         /* for the linker; "": none */
+	const char *agent_flags;     /* for the agent alone; "": none */
+	bool threads;
 	const char *work;            /* private directory, removed by release */
 	const char *cache;           /* NULL: none */
 	const char *keep;            /* NULL: generated C is not kept */

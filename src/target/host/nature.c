@@ -1,0 +1,110 @@
+#include "target/host/nature.h"
+
+#include "target/host/os.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+/* A first call costs a machine a miss to memory and a page walk: below a thousand operations. A translator decodes,
+ * chooses registers and writes code: ten thousand and more. */
+static const double translated_ops = 3000;
+/* Times the wall clock: a clock that keeps pace with it may seem to be off by the delays of a connection. */
+static const double off_pace = 2;
+static const double spin_s = 0.02; /* long against those delays */
+static const double answer_s = 60;
+
+static double now_ns(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+struct about {
+	double fresh_ops;
+	bool our_clock;
+};
+
+static int ask(struct xr_host *h, const char *line, const char **answer)
+{
+	return xr_proc_send(&h->resident, line, strlen(line)) || xr_proc_line(&h->resident, answer_s, answer) != 1 ? -1
+	                                                                                                           : 0;
+}
+
+static int ask_about(struct xr_host *h, struct about *about)
+{
+	static const clockid_t clocks[] = {CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC};
+	double before[2], clock_ns;
+	int bits[7];
+	char order[8];
+	const char *line;
+	for (int i = 0; i < 2; i++)
+		before[i] = now_ns(clocks[i]);
+	if (ask(h, "about\n", &line) ||
+	    sscanf(line, "about %d %d %d %d %d %d %d %7s %lf %lf", &bits[0], &bits[1], &bits[2], &bits[3], &bits[4],
+	           &bits[5], &bits[6], order, &about->fresh_ops, &clock_ns) != 10)
+		return -1;
+	about->our_clock = false;
+	for (int i = 0; i < 2; i++)
+		about->our_clock |= clock_ns >= before[i] && clock_ns <= now_ns(clocks[i]);
+	h->base.info.abi = xr_arena_printf(
+		&h->base.arena, "char %d, short %d, int %d, long %d, pointer %d, float %d, double %d bits, %s endian",
+		bits[0], bits[1], bits[2], bits[3], bits[4], bits[5], bits[6], order);
+	return 0;
+}
+
+/* Runs the same work longer and longer until the wall clock notices; then once more. */
+static int ask_pace(struct xr_host *h, double *pace, double *mips)
+{
+	double ops = 0, ns = 0, before_ops = 0, before_ns = 0, wall_ns = 0, before_wall_ns = 0;
+	char text[64];
+	const char *line;
+	for (unsigned long reps = 16; wall_ns < 1e9 * spin_s && reps < (1ul << 28); reps *= 2) {
+		before_ops = ops;
+		before_ns = ns;
+		before_wall_ns = wall_ns;
+		snprintf(text, sizeof text, "spin %lu\n", reps);
+		double start = now_ns(CLOCK_MONOTONIC);
+		if (ask(h, text, &line) || sscanf(line, "spun %lf %lf", &ops, &ns) != 2)
+			return -1;
+		wall_ns = now_ns(CLOCK_MONOTONIC) - start;
+	}
+	double wall = wall_ns - before_wall_ns;
+	*pace = wall > 0 ? (ns - before_ns) / wall : 1;
+	*mips = wall > 0 ? 1e3 * (ops - before_ops) / wall : 0;
+	return 0;
+}
+
+int xr_nature_find(struct xr_host *h, const struct xr_target_words *words, struct xr_error *err)
+{
+	const enum xr_timing stated = words->timing;
+	struct xr_target_info *info = &h->base.info;
+	struct about about;
+	double pace = 1, mips = 0;
+	bool foreign = xr_os_is_foreign(h->resident_program);
+	if (!h->runner && !foreign && stated == XR_TIMING_FIND_OUT)
+		return 0;
+	if (ask_about(h, &about) || ask_pace(h, &pace, &mips))
+		return xr_fail(err, XR_EXIT_TARGET, "the agent said hello, and then nothing of use");
+	bool own_clock = !about.our_clock && (pace > off_pace || pace < 1 / off_pace);
+	bool translated = !own_clock && about.fresh_ops > translated_ops;
+	info->emulated = own_clock || translated || (foreign && about.our_clock);
+	info->exact = own_clock && h->repeats == 1 && stated != XR_TIMING_NO;
+	if (!(info->mips > 0))
+		info->mips = mips;
+	if (stated == XR_TIMING_NO)
+		info->untimed = "the target file says that times are not the target's";
+	else if (stated == XR_TIMING_FIND_OUT && info->emulated && !own_clock)
+		info->untimed = "emulated, no timing model";
+	if (own_clock && !info->clock)
+		info->clock = "simulated";
+	if (!foreign && about.our_clock)
+		return 0;
+	if (!words->cpu) /* what this machine is called does not matter there */
+		info->cpu = info->triple ? info->triple : "";
+	if (!words->os)
+		info->os = "";
+	return 0;
+}
