@@ -61,7 +61,7 @@ static const char *why_unsupported(struct xr_run *run)
 {
 	const struct xr_micro *micro = run->step->micro;
 	const char *untimed = xr_target_info(run->target)->untimed;
-	if (untimed && !micro->without_time)
+	if (untimed && !(micro->kinds & XR_WITHOUT_TIME))
 		return untimed;
 	return micro->supported ? micro->supported(run) : NULL;
 }

@@ -297,7 +297,6 @@ const struct xr_micro xr_micro_isa = {
 	.finds = finds,
 	.needs = needs,
 	.cost_s = 2,
-	.kinds = 1u << XR_OPS,
-	.without_time = true,
+	.kinds = 1u << XR_OPS | XR_WITHOUT_TIME,
 	.run = run,
 };

@@ -17,6 +17,9 @@
 
 struct xr_run;
 
+/* Beside kinds: also works where times are not the target's (xr_target_info.untimed), from compiled code. */
+#define XR_WITHOUT_TIME (1u << 31)
+
 struct xr_micro {
 	const char *id;            /* file name without .c */
 	const char *title;         /* one line for `xray list` */
@@ -28,7 +31,6 @@ struct xr_micro {
 	double cost_s;             /* about, on a 2020s machine, compiling included */
 	unsigned kinds;            /* nano-benchmark kinds without which it cannot work: bits as in xr_target_info.kinds */
 	const char *(*supported)(const struct xr_run *run); /* NULL: yes, or why not. May itself be NULL: always */
-	bool without_time;         /* also works where times are not the target's (xr_target_info.untimed), from compiled code */
 	int (*run)(struct xr_run *run);                     /* 0; -1 only when xr_run_time() said so */
 	const char *(*word)(int i); /* the i-th of the words that `*` in finds stands for, NULL after the last. May itself be
 	                             * NULL: any word */

@@ -281,7 +281,6 @@ const struct xr_micro xr_micro_registers = {
 	.finds = finds,
 	.needs = needs,
 	.cost_s = 3,
-	.kinds = 1u << XR_OPS,
-	.without_time = true,
+	.kinds = 1u << XR_OPS | XR_WITHOUT_TIME,
 	.run = run,
 };

@@ -18,7 +18,6 @@
 #include <time.h>
 
 enum { ROUNDS_FIRST = 9, ROUNDS_MAX = 45, ROUNDS_MORE = 9, SAMPLES_MAX = 1 << 20 };
-enum { ROUNDS_FIRST = 9, ROUNDS_MAX = 45, ROUNDS_MORE = 9 };
 /* Where times repeat exactly: what still differs (random replacement) shows between two, and gets more. */
 enum { SAMPLES_EXACT = 2 };
 static const double good_spread = 0.01;
