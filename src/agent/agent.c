@@ -4,7 +4,7 @@
  * with XR_BAKED the lines come from a table inside the program, for targets that cannot be talked to.
  *
  *   hello                             hello 1 COST_NS GRANULE_NS REFERENCE_ADDS ALONE CPU REPEATS
- *   about                             about CHAR SHORT INT LONG POINTER FLOAT DOUBLE (bits) big|little FRESH NOW_NS: see nature.h
+ *   about                             about CHAR SHORT INT LONG POINTER FLOAT DOUBLE big|little FRESH NOW_NS: see nature.h
  *   spin N                            spun OPERATIONS NS: N repetitions of the reference chain
  *   work W ops K | chain … | flow …   what members of a team do
  *   spec I clock | ops K | chain … | walk … | team … | flow …     (the words of xr_spec_text(), but ops K POWER:
