@@ -8,6 +8,7 @@
  */
 #include "buffer.h"
 #include "chain.h"
+#include "follow.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -19,10 +20,10 @@ static const char *const access_names[] = {"read", "write", "touch", NULL};
 static const char *const backing_names[] = {"small", "huge", "shuffled", "any", NULL};
 
 enum {
-	UNIT = 4,      /* tables count in these bytes, so that 32 bits reach 16 GiB */
+	UNIT = XR_UNIT_BYTES,
 	LINE_MIN = 16, /* no line is smaller: words of the same 16 bytes are equivalent */
 	PHASES_MAX = 6,
-	CURSORS_MAX = 64,
+	CURSORS_MAX = XR_CURSORS_MAX,
 	PICKS = 32,         /* of each place, before walks over few */
 	PICKS_UP_TO = 512,  /* places */
 	PICKS_EXACT = 2048, /* all in all, where every instruction is simulated */
@@ -46,8 +47,9 @@ struct xr_agent_chain {
 	unsigned n_phases, cursors;
 	int unsettled;
 	struct phase phase[PHASES_MAX];
-	void *at[CURSORS_MAX]; /* endless READ: where each cursor stands */
-	size_t index;          /* endless walks from a table: the next one */
+	void *at[CURSORS_MAX];      /* endless READ: where each cursor stands */
+	struct xr_rolling *rolling; /* NULL: at is its own */
+	size_t index;               /* endless walks from a table: the next one */
 };
 
 static struct {
@@ -305,14 +307,41 @@ static struct xr_agent_chain *fail(struct xr_agent_chain *chain, char *error, si
 	return NULL;
 }
 
+/* A walk over the places of another one, with cursors of its own. */
+static struct xr_agent_chain *join(char **words, int n_words, char *error, size_t error_size)
+{
+	struct xr_rolling *rolling =
+		strcmp(words[n_words - 1], "rolling") == 0 ? xr_rolling_find(words, n_words) : NULL;
+	struct xr_agent_chain *c = rolling ? calloc(1, sizeof *c) : NULL;
+	unsigned long cursors = rolling ? strtoul(words[3], NULL, 10) : 0;
+
+	if (!c) {
+		xr_rolling_leave(rolling);
+		return NULL;
+	}
+	c->rolling = rolling;
+	c->cursors = cursors < 1 ? 1 : cursors > CURSORS_MAX ? CURSORS_MAX : (unsigned)cursors;
+	c->n_phases = 1;
+	c->phase[0].access = READ;
+	c->phase[0].timed = 1;
+	c->phase[0].unit = xr_rolling_places(rolling, &c->phase[0].n);
+	c->buffer = xr_buffer_get((unsigned)strtoul(words[0], NULL, 10), strtoull(words[1], NULL, 10),
+	                          xr_rolling_buffer(rolling)->backing);
+	return c->buffer ? c : fail(c, error, error_size, "%s", "no memory for the buffer");
+}
+
 struct xr_agent_chain *xr_chain_make(char **words, int n_words, char *error, size_t error_size)
 {
 	struct words w = {words, n_words, 0, NULL};
-	struct xr_agent_chain *c = calloc(1, sizeof *c);
+	struct xr_agent_chain *c = n_words > 0 ? join(words, n_words, error, error_size) : NULL;
+	if (c)
+		return c;
+	c = calloc(1, sizeof *c);
 	unsigned id = (unsigned)take_number(&w, "buffer id");
 	unsigned long long bytes = take_number(&w, "buffer size");
 	int backing = take_name(&w, backing_names, "small, huge, shuffled or any");
 	unsigned long long cursors = take_number(&w, "cursors"), n_phases = take_number(&w, "number of phases");
+	int rolls = 0;
 
 	if (!c)
 		return fail(c, error, error_size, "%s", "no memory");
@@ -330,8 +359,14 @@ struct xr_agent_chain *xr_chain_make(char **words, int n_words, char *error, siz
 		w.at++;
 		c->unsettled = 1;
 	}
+	if (!w.wrong && w.at < n_words && strcmp(words[w.at], "rolling") == 0) {
+		w.at++;
+		rolls = 1;
+	}
 	if (!w.wrong && w.at < n_words)
 		w.wrong = "nothing more";
+	if (!w.wrong && rolls && (c->phase[0].passes || c->phase[0].access != READ))
+		w.wrong = "an endless walk that reads, to roll";
 	for (unsigned i = 0; i < c->n_phases && !w.wrong; i++)
 		if (c->phase[i].passes == 0 && (c->n_phases > 1 || !c->phase[i].timed))
 			w.wrong = "passes (an endless walk is a phase alone)";
@@ -343,6 +378,11 @@ struct xr_agent_chain *xr_chain_make(char **words, int n_words, char *error, siz
 	find_same_rings(c);
 	if (find_slots(c) != 0)
 		return fail(c, error, error_size, "%s", "chain: too many phases on the same words");
+	if (rolls && !c->phase[0].from_table) {
+		c->rolling = xr_rolling_new(c->buffer, c->phase[0].unit, c->phase[0].n, words, n_words);
+		if (!c->rolling)
+			return fail(c, error, error_size, "%s", "no memory");
+	}
 	return c;
 }
 
@@ -367,6 +407,9 @@ void xr_chain_free(struct xr_agent_chain *chain)
 		if (chain->buffer->owner == chain)
 			chain->buffer->owner = NULL;
 	}
+	if (chain->rolling)
+		chain->phase[0].unit = NULL;
+	xr_rolling_leave(chain->rolling);
 	for (unsigned i = 0; i < PHASES_MAX; i++)
 		free(chain->phase[i].unit);
 	free(chain);
@@ -377,67 +420,6 @@ void xr_chain_free(struct xr_agent_chain *chain)
 static void *address(const struct xr_agent_chain *c, uint32_t unit)
 {
 	return c->buffer->base + (size_t)unit * UNIT;
-}
-
-static void *follow(void *at, size_t n)
-{
-	void *p = at;
-
-	for (; n >= 16; n -= 16) {
-		/* clang-format off */
-		p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p;
-		p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p;
-		p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p;
-		p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p;
-		/* clang-format on */
-	}
-	for (; n > 0; n--)
-		p = *(void *volatile *)p;
-	return p;
-}
-
-/* Several cursors: in registers as long as there are enough of them, which is the compiler's business. */
-#define FOLLOW_MANY(k)                                                                                                 \
-	static void follow_##k(void **at, size_t n)                                                                    \
-	{                                                                                                              \
-		void *p[k];                                                                                            \
-		memcpy(p, at, sizeof p);                                                                               \
-		for (; n > 0; n--)                                                                                     \
-			for (int j = 0; j < (k); j++)                                                                  \
-				p[j] = *(void *volatile *)p[j];                                                        \
-		memcpy(at, p, sizeof p);                                                                               \
-	}
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC push_options
-#pragma GCC optimize("unroll-loops,peel-loops")
-#endif
-FOLLOW_MANY(2)
-FOLLOW_MANY(3)
-FOLLOW_MANY(4)
-FOLLOW_MANY(5)
-FOLLOW_MANY(6)
-FOLLOW_MANY(7)
-FOLLOW_MANY(8)
-FOLLOW_MANY(10)
-FOLLOW_MANY(12)
-FOLLOW_MANY(14)
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC pop_options
-#endif
-
-static void follow_many(void **at, unsigned k, size_t n)
-{
-	static void (*const known[])(void **at, size_t n) = {
-		[2] = follow_2, [3] = follow_3, [4] = follow_4,   [5] = follow_5,   [6] = follow_6,
-		[7] = follow_7, [8] = follow_8, [10] = follow_10, [12] = follow_12, [14] = follow_14,
-	};
-	if (k < sizeof known / sizeof *known && known[k]) {
-		known[k](at, n);
-		return;
-	}
-	for (; n > 0; n--)
-		for (unsigned j = 0; j < k; j++)
-			at[j] = *(void *volatile *)at[j];
 }
 
 /* One stretch [from, to) of a phase's table. `after`: a value read before, on which the first address is to depend;
@@ -472,7 +454,8 @@ static uintptr_t walk_phase(const struct xr_agent_chain *c, const struct phase *
 	uintptr_t value = after;
 
 	if (p->access == READ && !ring->from_table)
-		return (uintptr_t)follow((unsigned char *)address(c, ring->unit[0]) + (after & zero), p->n * p->passes);
+		return (uintptr_t)xr_follow((unsigned char *)address(c, ring->unit[0]) + (after & zero),
+		                            p->n * p->passes);
 	for (unsigned pass = 0; pass < p->passes; pass++)
 		value = walk_table(c, ring, 0, ring->n, value);
 	return value;
@@ -497,9 +480,9 @@ static void run_endless(struct xr_agent_chain *c, size_t n)
 
 	if (p->access == READ && !p->from_table) {
 		if (c->cursors == 1)
-			c->at[0] = follow(c->at[0], n);
+			c->at[0] = xr_follow(c->at[0], n);
 		else
-			follow_many(c->at, c->cursors, n);
+			xr_follow_many(c->at, c->cursors, n);
 		return;
 	}
 	while (n > 0) {
@@ -591,6 +574,13 @@ void xr_chain_ready(struct xr_agent_chain *chain)
 	const struct phase *p = &chain->phase[0];
 
 	xr_buffer_use(chain->buffer);
+	if (chain->rolling) {
+		if (chain->buffer->owner != chain->rolling)
+			link_rings(chain);
+		xr_rolling_ready(chain->rolling, watch.warm && watch.warm->rolling == chain->rolling);
+		watch.warm = chain;
+		return;
+	}
 	if (chain->buffer->owner != chain)
 		link_rings(chain);
 	else if (watch.warm == chain)
@@ -605,7 +595,10 @@ double xr_chain_run(struct xr_agent_chain *chain, unsigned long reps, double *ti
 {
 	if (xr_chain_is_script(chain))
 		return run_script(chain, reps, timed_ns);
-	run_endless(chain, reps);
+	if (chain->rolling)
+		xr_rolling_run(chain->rolling, chain->cursors, reps);
+	else
+		run_endless(chain, reps);
 	return (double)reps;
 }
 

@@ -22,7 +22,7 @@ void xr_chain_setup(double (*now_ns)(void), double look_ns, unsigned long long l
 
 /* From the words after "chain" of xr_spec_text(): <buffer id> <bytes> <small|huge|shuffled|any> <cursors> <n_phases>,
  * per phase <read|write|touch> <passes> <timed 0|1> <seed> <n_spans>, per span <base> <stride> <count>;
- * then perhaps unsettled. NULL: error says why. */
+ * then perhaps unsettled, then perhaps rolling. NULL: error says why. */
 struct xr_agent_chain *xr_chain_make(char **words, int n_words, char *error, size_t error_size);
 
 /* 1: a script of phases that looks at the clock itself (reps are repetitions of the script); 0: an endless walk (reps

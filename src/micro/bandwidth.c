@@ -10,15 +10,14 @@
  * what the machine moved adds a third to a copy and doubles a write, except for stores past the caches, where
  * nothing is to be added.
  *
- * Algorithm: of the first level half of it; of an outer level four times the nearer one, but at most half of it and
- * at least one and a half times the nearer one; of memory eight times the largest cache, at least 64 MiB, as far as
- * there is room. Each is read with the widest vectors, with vectors of 32 bytes, and with words, of memory also at
- * four places at a time (a prefetcher may follow several streams better than one); the quickest counts. Everything
- * is asked twice, and what differs is the doubt.
+ * Algorithm: footprints as in method/footprint.h. Each is read with the widest vectors, with vectors of 32 bytes, and
+ * with words, of memory also at four places at a time (a prefetcher may follow several streams better than one); the
+ * quickest counts. Everything is asked several times, and what differs is the doubt.
  *
  * When it fails: a level that is hardly larger than the nearer one cannot be made to answer alone: no fact. A level
  * of which others have a part gives what is left.
  */
+#include "method/footprint.h"
 #include "micro/micro.h"
 #include "stat/stat.h"
 
@@ -27,29 +26,18 @@
 
 enum {
 	BUFFER = 46,
-	LEVELS = 4,
 	WORD = 8,
 	HALF = 32, /* of the widest vectors there are: two of them a cycle may be more than one */
 	TURNS = 3,
-	BLOCK = 4096,    /* footprints are whole ones */
+	BLOCK = 4096,    /* more than a copy is out of step */
 	N_KINDS = 4,     /* read, write, copy, past */
 	WAYS_TO_ASK = 4, /* widest, half of that, word, widest in lanes */
 };
-static const double least_memory = 64 << 20;
 static const double memory_sample_ns = 2e5; /* some megabytes, far more than what is on its way */
-static const double close_to = 1.5;         /* times the nearer level: less of a level cannot be seen for sure */
 static const double tolerance =
 	0.05; /* that such a fact is taken to mean: two turns that differ by so much are a coin's toss */
 
 static const char *const kind_names[N_KINDS] = {"read", "write", "copy", "past"};
-static const char *const level_names[LEVELS] = {"l1d", "l2", "l3", "l4"};
-
-/* One place to get bytes from. */
-struct place {
-	const char *name; /* beginning of ids */
-	bool memory;
-	uint64_t bytes;
-};
 
 /* What was seen of one kind: bytes per second and per cycle, with the widest and with words; and how far turns
  * differ. */
@@ -60,52 +48,9 @@ struct seen {
 	bool unsupported;
 };
 
-static uint64_t whole_blocks(double bytes)
-{
-	return (uint64_t)(bytes / BLOCK) * BLOCK;
-}
-
-/* ---- which bytes ------------------------------------------------------------------------------------------------ */
-
-/* Of a level of `size` bytes behind one of `nearer`; 0: cannot be seen alone. */
-static uint64_t footprint(double nearer, double size)
-{
-	double bytes = fmin(4 * nearer, size / 2);
-	if (nearer <= 0)
-		return whole_blocks(size / 2) ? whole_blocks(size / 2) : (uint64_t)size / 2;
-	bytes = fmax(bytes, close_to * nearer);
-	return bytes > 0.8 * size ? 0 : whole_blocks(bytes);
-}
-
-static double capacity_of(struct xr_run *run, int level)
-{
-	const struct xr_fact *fact = xr_description_fact(
-		xr_run_description(run), xr_arena_printf(xr_run_arena(run), "cache.%s.capacity", level_names[level]));
-	return fact ? xr_fact_value(fact, 0) : 0; /* what is in doubt is large enough to tell levels apart */
-}
-
-static int find_places(struct xr_run *run, struct place *place)
-{
-	double nearer = 0, largest = 0;
-	int n = 0;
-	for (int i = 0; i < LEVELS; i++) {
-		double size = capacity_of(run, i);
-		if (size <= 0)
-			break;
-		place[n++] = (struct place){.name = xr_arena_printf(xr_run_arena(run), "cache.%s", level_names[i]),
-		                            .bytes = footprint(nearer, size)};
-		nearer = size;
-		largest = fmax(largest, size);
-	}
-	double wanted = fmax(8 * largest, least_memory), room = (double)xr_run_room(run) - 2 * BLOCK;
-	place[n++] = (struct place){
-		.name = "memory", .memory = true, .bytes = room < 2 * largest ? 0 : whole_blocks(fmin(wanted, room))};
-	return n;
-}
-
 /* ---- asking ----------------------------------------------------------------------------------------------------- */
 
-static struct xr_spec flow(const struct place *place, enum xr_flow_kind kind, unsigned width, unsigned lanes)
+static struct xr_spec flow(const struct xr_footprint *place, enum xr_flow_kind kind, unsigned width, unsigned lanes)
 {
 	struct xr_spec spec = {.kind = XR_FLOW};
 	spec.flow = (struct xr_flow_spec){
@@ -125,7 +70,7 @@ static double error_of(const double *rate, size_t n)
 
 /* One kind at one place, in several ways, TURNS times over. Kinds are asked apart: what was written by one flow has
  * to leave the caches while the next one runs, which is not the next one's doing. */
-static int ask(struct xr_run *run, const struct place *place, enum xr_flow_kind kind, struct seen *s)
+static int ask(struct xr_run *run, const struct xr_footprint *place, enum xr_flow_kind kind, struct seen *s)
 {
 	struct xr_spec spec[WAYS_TO_ASK] = {flow(place, kind, 0, 1), flow(place, kind, HALF, 1),
 	                                    flow(place, kind, WORD, 1), flow(place, XR_FLOW_READ, 0, 4)};
@@ -173,8 +118,8 @@ static double confidence(double error)
 	return 0.98 * erf(tolerance / fmax(error, 1e-3) / sqrt(2.0));
 }
 
-static void put_one(struct xr_run *run, const struct place *place, const char *what, const char *kind, double value,
-                    const char *unit, double error)
+static void put_one(struct xr_run *run, const struct xr_footprint *place, const char *what, const char *kind,
+                    double value, const char *unit, double error)
 {
 	const char *method = "bytes in order, the quickest of several kernels";
 	const char *one = place->memory && *what == 'b' ? ".one" : "";
@@ -185,7 +130,7 @@ static void put_one(struct xr_run *run, const struct place *place, const char *w
 		xr_fact_doubt(fact, "turns differ by %.0f %%", 100 * error);
 }
 
-static void put(struct xr_run *run, const struct place *place, const char *name, const struct seen *s)
+static void put(struct xr_run *run, const struct xr_footprint *place, const char *name, const struct seen *s)
 {
 	if (!(s->rate > 0)) {
 		xr_fact_none(xr_run_description(run),
@@ -201,21 +146,19 @@ static void put(struct xr_run *run, const struct place *place, const char *name,
 		        "B/s", s->word_error);
 }
 
-static void put_none(struct xr_run *run, const struct place *place)
+static void put_none(struct xr_run *run, const struct xr_footprint *place)
 {
 	for (int kind = 0; kind < N_KINDS - !place->memory; kind++)
 		xr_fact_none(xr_run_description(run),
 		             xr_arena_printf(xr_run_arena(run), "%s.bandwidth.%s%s", place->name, kind_names[kind],
 		                             place->memory ? ".one" : ""),
-		             XR_UNRELIABLE,
-		             place->memory ? "too little memory to get past the caches"
-		                           : "hardly larger than the nearer level: it never answers alone");
+		             XR_UNRELIABLE, "%s", xr_footprint_trouble(place));
 }
 
 static int run(struct xr_run *run)
 {
-	struct place place[LEVELS + 1];
-	int n = find_places(run, place);
+	struct xr_footprint place[XR_FOOTPRINTS];
+	int n = xr_footprints(run, place);
 	for (int i = 0; i < n; i++) {
 		xr_run_progress(run, (double)i / n, place[i].name);
 		if (place[i].bytes < 2048)

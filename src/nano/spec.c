@@ -49,6 +49,8 @@ static void put_chain(struct xr_strbuf *out, const struct xr_chain_spec *chain)
 	}
 	if (chain->unsettled)
 		xr_strbuf_printf(out, " unsettled");
+	if (chain->rolling)
+		xr_strbuf_printf(out, " rolling");
 }
 
 static void put_flow(struct xr_strbuf *out, const struct xr_flow_spec *flow)

@@ -16,4 +16,7 @@ void xr_machine_vary(struct xr_machine *machine, uint64_t seed);
 void xr_machine_wild(struct xr_machine *machine, uint64_t seed, enum xr_noise noise);
 void xr_machine_set_noise(struct xr_machine *machine, uint64_t seed, enum xr_noise noise);
 
+/* Moves how the memory of a machine behaves: misses in flight, bytes, policies. What was drawn before stays as it is. */
+void xr_machine_behave(struct xr_machine *machine, uint64_t seed);
+
 #endif

@@ -72,3 +72,52 @@ struct xr_truth xr_truth_of_flow(const struct xr_machine *m, const char *where, 
 		return hidden_if(xr_core_reference(m) != 1, "cycles cannot be counted", number(per_cycle, error, 0));
 	return number(per_cycle * m->mhz * 1e6, error + clock_error(m) + m->ramp, 0);
 }
+
+/* Bytes per cycle that flows over a level are seen to move: what is written comes and goes. */
+static double seen_moving(const struct xr_machine *m, int level, double line)
+{
+	static const double times[] = {1, 2, 1.5};
+	double share[XR_MACHINE_CACHES + 1] = {0}, most = 0;
+	share[level] = 1;
+	for (int kind = 0; kind < 3; kind++) {
+		struct xr_flow_spec flow = {.kind = (enum xr_flow_kind)kind};
+		most = fmax(most, times[kind] * line / xr_flow_line_cycles(m, &flow, share));
+	}
+	return most;
+}
+
+/* Misses in flight, unless bytes end first, or as far as anybody can see: so many lines over the latency, against
+ * what flows have been seen to move. */
+struct xr_truth xr_truth_of_parallelism(const struct xr_machine *m, const char *where)
+{
+	int path[XR_MACHINE_CACHES], n, level = level_of(m, where, path, &n);
+	if (level < 1 || !n || !answers_alone(m, path, level, n) || !plain_stores(m, path, n))
+		return unsaid;
+	double in_flight = xr_flow_in_flight(m, level), line = (double)m->cache[path[0]].line_bytes;
+	double latency = level < n ? m->cache[path[level]].latency : m->memory_latency;
+	double wants = in_flight * line / latency;
+	/* walks whose pages no TLB knows are another thing to wait for */
+	bool translated = m->n_tlbs > 0 && m->page_bytes && !m->huge_bytes;
+	return hidden_if(wants > 0.85 * seen_moving(m, level, line) || in_flight > 32 || translated,
+	                 "bytes, or translations, end before misses in flight do", count((uint64_t)in_flight));
+}
+
+/* Walks at once of the last TLB of data, where these and not misses are what ends first. */
+struct xr_truth xr_truth_of_walks(const struct xr_machine *m)
+{
+	const struct xr_machine_tlb *last = NULL;
+	int path[XR_MACHINE_CACHES], n;
+	(void)level_of(m, "memory", path, &n);
+	for (int i = 0; i < m->n_tlbs; i++)
+		if (m->tlb[i].holds & XR_HOLDS_DATA)
+			last = &m->tlb[i];
+	if (!last || !m->page_bytes)
+		return absent("no pages, or no TLB");
+	if (!last->walks || n < 2 || m->walk_levels)
+		return unsaid;
+	double latency = m->cache[path[1]].latency, misses = (latency + last->penalty) / xr_flow_in_flight(m, 1);
+	bool fits = 4 * last->entries * m->cache[path[0]].line_bytes <= m->cache[path[1]].capacity;
+	return hidden_if(last->penalty / last->walks < 1.2 * misses || last->policy != XR_LRU || !fits ||
+	                         last->penalty < 10 || xr_machine_tlb_ways(last) < 4,
+	                 "misses in flight end first, or walks are too short", count((uint64_t)last->walks));
+}

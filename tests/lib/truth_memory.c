@@ -185,6 +185,8 @@ struct xr_truth xr_truth_of_cache(const struct xr_machine *m, const struct words
 	if (index >= 0 && (is(w->word[2], "bandwidth") || is(w->word[2], "throughput")))
 		return shows(m, index, XR_HOLDS_DATA) ? xr_truth_of_flow(m, w->word[1], w->word[2], w->word[3])
 		                                      : unsaid;
+	if (index >= 0 && is(w->word[2], "parallelism"))
+		return shows(m, index, XR_HOLDS_DATA) ? xr_truth_of_parallelism(m, w->word[1]) : unsaid;
 	if (index < 0)
 		return w->n == 3 ? absent("no such cache") : unsaid;
 	const char *unseen =
@@ -217,6 +219,8 @@ struct xr_truth xr_truth_of_tlb(const struct xr_machine *m, const struct words *
 {
 	int level = atoi(w->word[1] + 1), seen = 0, holds = w->word[1][0] == 'i' ? XR_HOLDS_CODE : XR_HOLDS_DATA;
 	const struct xr_machine_tlb *nearer = NULL;
+	if (is(w->word[1], "walks"))
+		return xr_truth_of_walks(m);
 	if (level < 1 || w->n != 3)
 		return unsaid;
 	for (int i = 0; i < m->n_tlbs && m->page_bytes; i++) {
@@ -262,8 +266,7 @@ struct xr_truth xr_truth_of_memory(const struct xr_machine *m, const struct word
 		return m->drift + m->step + m->ramp >= 0.015 ? unsaid
 		                                             : hidden_if(small, why, number(latency_ns, 0.05, 1));
 	if (is(what, "parallelism"))
-		return hidden_if(small || one > m->bandwidth_gbs * 0.9 || m->parallelism > 32,
-		                 "bandwidth ends before parallelism does", count((uint64_t)m->parallelism));
+		return hidden_if(small, why, xr_truth_of_parallelism(m, "memory"));
 	if (is(what, "page_size"))
 		return m->page_bytes ? hidden_if(m->n_tlbs == 0, "nothing shows where pages end", count(m->page_bytes))
 		                     : absent("no pages");

@@ -93,6 +93,8 @@ struct xr_truth xr_truth_of_cache(const struct xr_machine *machine, const struct
 struct xr_truth xr_truth_of_tlb(const struct xr_machine *machine, const struct words *id);
 /* where: l1d, l2 … or memory; what: bandwidth or throughput; which: read, write_scalar … */
 struct xr_truth xr_truth_of_flow(const struct xr_machine *machine, const char *where, const char *what, const char *which);
+struct xr_truth xr_truth_of_parallelism(const struct xr_machine *machine, const char *where);
+struct xr_truth xr_truth_of_walks(const struct xr_machine *machine);
 struct xr_truth xr_truth_of_memory(const struct xr_machine *machine, const struct words *id);
 
 #endif

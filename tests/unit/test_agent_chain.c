@@ -3,6 +3,7 @@
 
 #include "../../src/agent/buffer.c"
 #include "../../src/agent/chain.c"
+#include "../../src/agent/follow.c"
 #include "util/rng.h"
 
 #include <setjmp.h>
@@ -141,6 +142,26 @@ static void word_visited_twice_goes_by_table(void **state)
 	xr_chain_free(c);
 }
 
+static void rolling_walks_share_links_and_go_on_from_each_other(void **state)
+{
+	struct xr_agent_chain *one = must_make("5 65536 small 1 1 read 0 1 7 1 0 64 1024 rolling");
+	struct xr_agent_chain *four = must_make("5 65536 small 4 1 read 0 1 7 1 0 64 1024 rolling");
+	struct xr_agent_chain *other = must_make("5 65536 small 4 1 read 0 1 8 1 0 64 1024 rolling");
+
+	(void)state;
+	assert_ptr_equal(one->rolling, four->rolling);
+	assert_ptr_not_equal(one->rolling, other->rolling);
+	xr_chain_ready(one);
+	assert_true(xr_chain_run(one, 10, NULL) == 10);
+	xr_chain_ready(four); /* nothing is laid out anew */
+	assert_true(one->buffer->owner == one->rolling);
+	assert_true(xr_chain_run(four, 5, NULL) == 5);
+	xr_chain_free(one);
+	assert_true(xr_chain_run(four, 1014, NULL) == 1014); /* the links are still there */
+	xr_chain_free(four);
+	xr_chain_free(other);
+}
+
 static void nonsense_is_refused(void **state)
 {
 	static const char *const bad[] = {
@@ -200,6 +221,7 @@ int main(void)
 		cmocka_unit_test(script_counts_timed_accesses_and_takes_looks_off),
 		cmocka_unit_test(stores_spare_the_links),
 		cmocka_unit_test(word_visited_twice_goes_by_table),
+		cmocka_unit_test(rolling_walks_share_links_and_go_on_from_each_other),
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(memory_is_bounded),
 	};

@@ -1,0 +1,49 @@
+/* Machines that behave differently: what xr_machine_random() leaves as it always was. */
+#include "random.h"
+
+#include "util/rng.h"
+
+#include <math.h>
+
+static int pick(struct xr_rng *rng, const int *of, size_t n)
+{
+	return of[xr_rng_below(rng, n)];
+}
+
+#define PICK_ONE(rng, list) pick(rng, list, sizeof(list) / sizeof *(list))
+
+static bool chance(struct xr_rng *rng, double p)
+{
+	return xr_rng_unit(rng) < p;
+}
+
+/* Misses in flight and bytes: memory is wide enough that misses end first, or clearly not. */
+static void move_traffic(struct xr_machine *m, struct xr_rng *rng)
+{
+	static const int in_flight[] = {1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 28};
+	static const int bytes[] = {0, 0, 16, 32, 64};
+	static const int walks[] = {0, 1, 2, 4, 6};
+	m->parallelism = PICK_ONE(rng, in_flight);
+	double one = 64.0 * m->parallelism / (m->memory_latency / (m->mhz * 1e-3));
+	m->bandwidth_gbs = one * (chance(rng, 0.8) ? 1.5 + 4 * xr_rng_unit(rng) : 0.3 + 0.3 * xr_rng_unit(rng));
+	for (int i = 0; i < m->n_caches; i++) {
+		if (!(m->cache[i].holds & XR_HOLDS_DATA))
+			continue;
+		m->cache[i].bandwidth = i ? PICK_ONE(rng, bytes) : 0;
+		m->cache[i].misses = chance(rng, 0.3) ? PICK_ONE(rng, in_flight) : 0;
+	}
+	for (int i = 0; i < m->n_tlbs; i++)
+		if (m->tlb[i].holds & XR_HOLDS_DATA)
+			m->tlb[i].walks = 0;
+	for (int i = m->n_tlbs - 1; i >= 0; i--)
+		if (m->tlb[i].holds & XR_HOLDS_DATA) {
+			m->tlb[i].walks = PICK_ONE(rng, walks);
+			break;
+		}
+}
+
+void xr_machine_behave(struct xr_machine *m, uint64_t seed)
+{
+	struct xr_rng rng = {seed * UINT64_C(0x9e3779b97f4a7c15) + 17};
+	move_traffic(m, &rng);
+}
