@@ -198,6 +198,9 @@ static void simulate_script(struct xr_model *model, struct xr_job *job, struct x
 		xr_trip_release(&trip[i]);
 	if (out && c->accesses > 0)
 		xr_trip_events(&counted, c->rep_cycles[0] / c->accesses, &model->machine, &out->events);
+	job->script_cycles = 0;
+	for (size_t i = 0; i < c->n_reps; i++)
+		job->script_cycles += c->rep_cycles[i] / (double)c->n_reps;
 	double first = xr_mem_latency(mem, XR_USE_READ, 0), second = xr_mem_latency(mem, XR_USE_READ, 1);
 	job->one.refill_cycles = IRQ_LINES / 4.0 * fmax(0, second - first);
 	if (by > 1)
@@ -227,7 +230,8 @@ static void sample_script(struct xr_model *model, struct xr_job *job, struct xr_
 	struct xr_raw raw = {.long_ops = c->accesses * c->reps};
 	struct xr_sim_work untimed = {.cycles = c->untimed_cycles * c->reps};
 	struct xr_sim_work timed = {.cycles = drawn_cycles(model, c, c->reps) * c->reps,
-	                            .refill_cycles = job->one.refill_cycles};
+	                            .refill_cycles = job->one.refill_cycles,
+	                            .beside = job->one.beside};
 	double looks = c->reps * c->timed_phases;
 
 	xr_sim_run(clock, &untimed, &raw.hit);
@@ -288,6 +292,7 @@ static void notice(struct xr_model *model, struct xr_job *job, double ns)
 	if (c->huge == c->buffer->huge)
 		return;
 	find_costs(model, job, NULL);
+	xr_model_find_sibling(model, job);
 	c->reps = reps; /* samples of one reading keep their length */
 }
 

@@ -29,6 +29,12 @@ void xr_sim_init(struct xr_sim_clock *clock, const struct xr_machine *machine, u
 	clock->next_interrupt_ns = next_after(clock, machine->interrupts_hz);
 	clock->next_preempt_ns = next_after(clock, machine->preempt_hz);
 	clock->next_step_ns = machine->step > 0 ? next_after(clock, 1e3 / machine->step_ms) : -1;
+	clock->next_migrate_ns = next_after(clock, machine->migrate_hz);
+	clock->next_sibling_ns = -1;
+	if (machine->sibling > 0) {
+		clock->sibling = xr_rng_unit(&clock->rng) < machine->sibling;
+		clock->next_sibling_ns = clock->now_ns;
+	}
 }
 
 double xr_sim_ghz(const struct xr_sim_clock *clock)
@@ -53,6 +59,48 @@ static void step(struct xr_sim_clock *clock)
 	}
 }
 
+/* The other thread of the core comes and goes, all times by chance. */
+static void let_sibling_be(struct xr_sim_clock *clock, double now)
+{
+	const double here = clock->machine->sibling_ms * 1e6, share = clock->machine->sibling;
+	while (clock->next_sibling_ns >= 0 && now >= clock->next_sibling_ns) {
+		clock->sibling = share >= 1 || !clock->sibling;
+		clock->next_sibling_ns += exponential(clock, clock->sibling ? here : here * (1 - share) / share);
+	}
+}
+
+/* How long so many cycles take when their length changes on the way: with a sibling, or with wide vectors. */
+static double uneven_ns(struct xr_sim_clock *clock, const struct xr_sim_work *work, double ghz)
+{
+	const struct xr_machine *m = clock->machine;
+	double now = clock->now_ns, left = work->cycles;
+	while (left > 0) {
+		let_sibling_be(clock, now);
+		const bool slow = m->vector_mhz > 0 && (work->vectors || now < clock->vector_until_ns);
+		double until = INFINITY, rate = ghz;
+		if (clock->next_sibling_ns >= 0)
+			until = clock->next_sibling_ns;
+		if (slow && !work->vectors)
+			until = fmin(until, clock->vector_until_ns);
+		if (slow)
+			rate *= m->vector_mhz / m->mhz;
+		if (clock->sibling && work->beside > 0)
+			rate /= work->beside;
+		if (now + left / rate <= until) {
+			now += left / rate;
+			break;
+		}
+		left -= (until - now) * rate;
+		now = until;
+	}
+	return now - clock->now_ns;
+}
+
+static bool is_next(double when, double other, double another)
+{
+	return when >= 0 && (other < 0 || when <= other) && (another < 0 || when <= another);
+}
+
 void xr_sim_run(struct xr_sim_clock *clock, const struct xr_sim_work *work, bool *hit)
 {
 	const struct xr_machine *m = clock->machine;
@@ -61,15 +109,20 @@ void xr_sim_run(struct xr_sim_clock *clock, const struct xr_sim_work *work, bool
 	double factor = 1 + m->jitter * half_normal(clock);
 	if (m->low > 0 && xr_rng_unit(&clock->rng) < m->low)
 		factor *= 1 - 0.1 * xr_rng_unit(&clock->rng);
-	double end = clock->now_ns + (work->cycles / ghz + work->ns) * factor;
+	const bool uneven = m->sibling > 0 || m->vector_mhz > 0;
+	double end = clock->now_ns + ((uneven ? uneven_ns(clock, work, ghz) : work->cycles / ghz) + work->ns) * factor;
 
 	for (;;) {
-		double irq = clock->next_interrupt_ns, preempt = clock->next_preempt_ns;
-		if (irq >= 0 && irq < end && (preempt < 0 || irq <= preempt)) {
+		double irq = clock->next_interrupt_ns, preempt = clock->next_preempt_ns, move = clock->next_migrate_ns;
+		if (irq < end && is_next(irq, preempt, move)) {
 			end += m->interrupt_us * 1e3 * (0.7 + 0.6 * xr_rng_unit(&clock->rng)) +
 			       work->refill_cycles / ghz;
 			clock->interrupts++;
 			clock->next_interrupt_ns += exponential(clock, 1e9 / m->interrupts_hz);
+		} else if (move < end && is_next(move, preempt, -1)) { /* nobody here is told */
+			end += m->migrate_us * 1e3 * (0.5 + xr_rng_unit(&clock->rng)) + work->cold_cycles / ghz;
+			clock->migrations++;
+			clock->next_migrate_ns += exponential(clock, 1e9 / m->migrate_hz);
 		} else if (preempt >= 0 && preempt < end) {
 			double away = m->preempt_ms * 1e6 * (0.5 + xr_rng_unit(&clock->rng));
 			end += away + work->cold_cycles / ghz;
@@ -83,12 +136,16 @@ void xr_sim_run(struct xr_sim_clock *clock, const struct xr_sim_work *work, bool
 		}
 	}
 	clock->now_ns = end;
+	if (work->vectors)
+		clock->vector_until_ns = end + m->vector_ms * 1e6;
 }
 
 double xr_sim_look(struct xr_sim_clock *clock)
 {
 	const struct xr_machine *m = clock->machine;
 	clock->now_ns += m->timer_cost_ns;
+	if (m->timer_spread > 0)
+		clock->now_ns += m->timer_cost_ns * m->timer_spread * half_normal(clock);
 	return floor(clock->now_ns / m->timer_ns) * m->timer_ns;
 }
 

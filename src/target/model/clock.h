@@ -19,6 +19,11 @@ struct xr_sim_clock {
 	double phase[2];         /* of the slow wander */
 	unsigned interrupts;     /* so far */
 	unsigned preemptions;
+	double next_migrate_ns;  /* < 0: never */
+	unsigned migrations;     /* so far: who depends on where its CPUs are looks at this */
+	double next_sibling_ns;  /* when the other thread of the core comes or goes; < 0: never */
+	bool sibling;            /* it is there */
+	double vector_until_ns;  /* the clock is that of wide vectors until then */
 };
 
 /* Work: so many core cycles plus so much time that does not depend on the core's clock. */
@@ -26,6 +31,8 @@ struct xr_sim_work {
 	double cycles, ns;
 	double refill_cycles;  /* more after an interrupt, for lines that it evicted */
 	double cold_cycles;    /* more after a preemption, for everything that is gone */
+	double beside;         /* so many times as long while the other thread of the core is there; 0 as 1 */
+	bool vectors;          /* wide ones, which lower the clock */
 };
 
 void xr_sim_init(struct xr_sim_clock *clock, const struct xr_machine *machine, uint64_t seed);

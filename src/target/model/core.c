@@ -251,8 +251,10 @@ int xr_core_demand(const struct xr_machine *machine, const struct xr_ops_spec *o
 double xr_core_cycles(const struct xr_machine *machine, const struct xr_demand *demand)
 {
 	double cycles = max(demand->slots / machine->width, demand->chain);
-	for (int u = 0; u < machine->n_units; u++)
-		cycles = max(cycles, demand->unit[u] / machine->unit[u].count);
+	for (int u = 0; u < machine->n_units; u++) {
+		const bool halved = machine->unit_left > 0 && machine->shared_units >> u & 1;
+		cycles = max(cycles, demand->unit[u] / machine->unit[u].count / (halved ? machine->unit_left : 1));
+	}
 	return cycles + demand->software;
 }
 

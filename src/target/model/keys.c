@@ -117,6 +117,7 @@ static const struct key keys[] = {
 	{"decoded", "window", SIZE, M(decoded_window), 16, 4096, NULL, 0},
 	{"decoded", "per_line", COUNT, M(decoded_per_line), 1, 64, NULL, 0},
 	{"decoded", "inclusive", YES, M(decoded_inclusive), 0, 0, NULL, 0},
+	{"decoded", "index", CHOICE, M(decoded_index), 0, 0, index_names, 0},
 	{"btb", "entries", NUMBER, B(entries), 1, 1 << 20, NULL, 0},
 	{"btb", "ways", NUMBER, B(ways), 1, 1 << 20, full_name, 0},
 	{"btb", "cycles", REAL, B(cycles), 0, 1e4, NULL, 0},

@@ -308,6 +308,7 @@ struct xr_machine xr_machine_beside(const struct xr_machine *machine)
 {
 	struct xr_machine m = *machine;
 	int seen = 0;
+	m.unit_left = 1 - m.sibling_takes;
 	for (int i = 0; i < m.n_caches; i++) {
 		struct xr_machine_cache *c = &m.cache[i];
 		if (!(c->holds & ~seen))

@@ -124,6 +124,7 @@ struct xr_machine {
 	int width;
 	struct xr_machine_unit unit[XR_MACHINE_UNITS];
 	int n_units;
+	double unit_left;            /* share of shared units that a sibling leaves; 0: all */
 	double timer_ns, timer_cost_ns;
 	double timer_spread;         /* relative, of the cost of a look */
 	int value_prediction;        /* nobody waits for loads whose addresses follow a constant step */
@@ -169,7 +170,7 @@ struct xr_machine {
 	int lines_ahead, pages_ahead;    /* lines and translations of foreseen code that are fetched at once */
 	double decode;                   /* statements decoded in a cycle; 0: no limit but width */
 	uint64_t decoded_ops, decoded_ways, decoded_window; /* cache of decoded code; 0: none */
-	int decoded_per_line, decoded_inclusive;
+	int decoded_per_line, decoded_inclusive, decoded_index;
 	struct xr_machine_btb btb[XR_MACHINE_BTBS];
 	int n_btbs;
 	double btb_miss;                 /* cycles of a foreseen jump that no btb knows */

@@ -63,8 +63,9 @@ struct xr_mem *xr_mem_new(const struct xr_machine *machine, uint64_t seed)
 	add_tlbs(mem, &mem->code, XR_HOLDS_CODE);
 	mem->prefetches = mem->data.n && (machine->prefetch_adjacent || machine->prefetch_stream ||
 	                                  machine->prefetch_stride || machine->prefetch_temporal);
-	for (uint64_t n = 1; n < machine->prefetch_temporal; n *= 2)
-		mem->successors_mask = 2 * n - 1;
+	mem->successors_mask = 3; /* at least the places of one line */
+	while (mem->successors_mask + 1 < machine->prefetch_temporal)
+		mem->successors_mask = 2 * mem->successors_mask + 1;
 	mem->core = xr_calloc((size_t)machine->cores, sizeof *mem->core);
 	mem->map = xr_calloc((size_t)machine->n_caches, sizeof *mem->map);
 	for (int i = 0; i < machine->n_caches; i++)
@@ -375,7 +376,7 @@ struct xr_met xr_mem_access(struct xr_mem *mem, int index, struct xr_mem_buffer 
 	struct xr_met met = {0};
 	mem->accesses++;
 	if (path->n_tlbs[0] + path->n_tlbs[1] && b->frame)
-		met.tlb = xr_mem_translate(mem, core, path, b, address, &met.tlb_level);
+		xr_mem_translate(mem, core, path, b, address, &met);
 	if (use == XR_USE_WRITE)
 		met.level = store(mem, core, path, &spot, &met.down);
 	else
@@ -387,6 +388,16 @@ struct xr_met xr_mem_access(struct xr_mem *mem, int index, struct xr_mem_buffer 
 		met.latency += same_set(mem, core, &spot, met.level > 0);
 	if (mem->prefetches && use != XR_USE_FETCH)
 		xr_mem_run_prefetchers(mem, core, b, address, met.level > 0);
+	return met;
+}
+
+struct xr_met xr_mem_translation(struct xr_mem *mem, int index, struct xr_mem_buffer *b, uint64_t offset,
+                                 enum xr_use use)
+{
+	const struct path *path = path_of(mem, use);
+	struct xr_met met = {0};
+	if (path->n_tlbs[0] + path->n_tlbs[1] && b->frame)
+		xr_mem_translate(mem, core_of(mem, index), path, b, b->address + offset, &met);
 	return met;
 }
 

@@ -33,6 +33,7 @@ struct xr_met {
 	double latency;      /* of the level that had it */
 	double tlb;          /* added for translation */
 	int tlb_level;       /* how many TLBs missed */
+	bool walked;         /* all of them: the page table was asked */
 	double down;         /* stores: latencies of the levels that the store, or what it threw out, went down to */
 };
 
@@ -49,6 +50,9 @@ void xr_mem_promote(struct xr_mem *mem, struct xr_mem_buffer *buffer); /* to hug
 
 enum xr_use { XR_USE_READ, XR_USE_WRITE, XR_USE_FETCH };
 struct xr_met xr_mem_access(struct xr_mem *mem, int core, struct xr_mem_buffer *buffer, uint64_t offset, enum xr_use use);
+
+/* The same for who only needs the translation. */
+struct xr_met xr_mem_translation(struct xr_mem *mem, int core, struct xr_mem_buffer *buffer, uint64_t offset, enum xr_use use);
 
 /* An interrupt on a core: `lines` random lines leave its first level, data and code. */
 void xr_mem_interrupt(struct xr_mem *mem, int core, int lines);

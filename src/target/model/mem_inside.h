@@ -36,7 +36,7 @@ struct tlb {
 	unsigned coalesce_shift;
 };
 
-struct successor { /* of a line that missed, as far as remembered */
+struct successor { /* of a line (+ 1) that missed, as far as remembered */
 	uint64_t line, next;
 };
 
@@ -118,8 +118,8 @@ void xr_mem_add_tables(struct xr_mem *mem);
 /* translate.c */
 void xr_mem_make_tlbs(struct xr_mem *mem, struct core *core);
 void xr_mem_free_tlbs(struct xr_mem *mem, struct core *core);
-double xr_mem_translate(struct xr_mem *mem, struct core *core, const struct path *path, struct xr_mem_buffer *buffer,
-                        uint64_t address, int *missed);
+void xr_mem_translate(struct xr_mem *mem, struct core *core, const struct path *path, struct xr_mem_buffer *buffer,
+                      uint64_t address, struct xr_met *met); /* its tlb, tlb_level, walked */
 
 /* mem.c. Brings a line to the level `nearest` of a path and those behind; returns where it was. Not wanted: somebody
  * guesses that it will be; finding it where it is to go then is no use of it. */

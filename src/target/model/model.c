@@ -7,6 +7,7 @@
 #include "target/model/model.h"
 
 #include "target/open.h"
+#include "util/memory.h"
 
 #include <assert.h>
 #include <math.h>
@@ -61,6 +62,9 @@ void xr_model_prepare_ops(struct xr_model *model, struct xr_job *job, struct xr_
 	assert(length > 0);
 	job->quantum = (unroll + length - 1) / length * length;
 	job->one.cycles = xr_core_cycles(&model->machine, &demand);
+	for (int i = 0; i < ops->n_streams && model->machine.vector_mhz > 0; i++)
+		job->one.vectors |= xr_types[ops->stream[i].type].vector &&
+		                    xr_types[ops->stream[i].type].bytes >= model->machine.vector_from;
 	out->look = (struct xr_look){true, demand.insns, demand.stack_refs, demand.calls};
 	if (model->machine.counters)
 		out->events = (struct xr_events){.counted = true, .cycles = job->one.cycles, .insns = demand.insns};
@@ -151,11 +155,85 @@ void xr_model_enter(struct xr_model *model, int type)
 	model->mem = model->type[type].mem;
 }
 
+/* ---- beside a sibling ---- */
+
+static void prepare_kind(struct xr_model *model, struct xr_job *job, struct xr_reading *out);
+
+/* The same job, prepared on what a busy sibling leaves: how much longer does it take? */
+void xr_model_find_sibling(struct xr_model *model, struct xr_job *job)
+{
+	struct xr_model_type *type = &model->type[job->type];
+	if (!type->beside || job->spec->kind == XR_TEAM || job->spec->kind == XR_CLOCK)
+		return;
+	struct xr_job there = {.spec = job->spec, .quantum = 1, .type = job->type};
+	struct xr_reading out = {0};
+	model->machine = *type->beside;
+	model->mem = type->beside_mem;
+	prepare_kind(model, &there, &out);
+	model->machine = type->machine;
+	model->mem = type->mem;
+	const double alone = job->script_cycles > 0 ? job->script_cycles : job->one.cycles;
+	const double beside = there.script_cycles > 0 ? there.script_cycles : there.one.cycles;
+	if (out.status == XR_READ_OK && alone > 0)
+		job->one.beside = fmax(1, beside / alone);
+	if (there.own_free)
+		there.own_free(there.own);
+}
+
+/* ---- counters that lie ---- */
+
+static void swap(double *a, double *b)
+{
+	const double c = *a;
+	*a = *b;
+	*b = c;
+}
+
+static void lie(struct xr_model *model, struct xr_events *e)
+{
+	struct xr_rng fixed = {model->seed ^ UINT64_C(0x6c696573)}; /* the same for the whole machine */
+	const double scale = 0.25 * pow(12, xr_rng_unit(&fixed));   /* a quarter … three times */
+	for (int i = 0; i < XR_EVENT_LEVELS; i++) {
+		double *count[2] = {&e->cache_miss[i], &e->tlb_miss[i]};
+		for (int k = 0; k < 2; k++)
+			switch ((enum xr_lies)model->machine.lies) {
+			case XR_LIES_ZERO:
+				*count[k] = 0;
+				break;
+			case XR_LIES_SCALED:
+				*count[k] *= scale;
+				break;
+			case XR_LIES_RANDOM:
+				*count[k] *= 2 * xr_rng_unit(&model->rng);
+				break;
+			default:
+				break;
+			}
+		if (model->machine.lies == XR_LIES_SWAPPED)
+			swap(count[0], count[1]);
+	}
+}
+
 static void prepare_job(struct xr_model *model, struct xr_job *job, struct xr_reading *out)
 {
 	job->quantum = 1;
 	job->type = xr_model_type_of(model, model->cpu);
 	xr_model_enter(model, job->type);
+	prepare_kind(model, job, out);
+	if (out->status == XR_READ_OK)
+		xr_model_find_sibling(model, job);
+	if (model->machine.lies && out->events.counted)
+		lie(model, &out->events);
+	if (out->status != XR_READ_OK || !(job->one.cycles > 0 || job->one.ns > 0))
+		return;
+	double one_ns = job->one.cycles / (model->machine.mhz * 1e-3) + job->one.ns;
+	double turns = fmax(2, ceil(model->sample_ns / (one_ns * job->quantum)));
+	job->long_ops = turns * job->quantum;
+	job->short_ops = fmax(1, floor(turns / 4)) * job->quantum;
+}
+
+static void prepare_kind(struct xr_model *model, struct xr_job *job, struct xr_reading *out)
+{
 	switch (job->spec->kind) {
 	case XR_CLOCK:
 		prepare_clock(model, job, out);
@@ -176,12 +254,6 @@ static void prepare_job(struct xr_model *model, struct xr_job *job, struct xr_re
 		xr_model_prepare_flow(model, job, out);
 		break;
 	}
-	if (out->status != XR_READ_OK || !(job->one.cycles > 0 || job->one.ns > 0))
-		return;
-	double one_ns = job->one.cycles / (model->machine.mhz * 1e-3) + job->one.ns;
-	double turns = fmax(2, ceil(model->sample_ns / (one_ns * job->quantum)));
-	job->long_ops = turns * job->quantum;
-	job->short_ops = fmax(1, floor(turns / 4)) * job->quantum;
 }
 
 static void done(struct xr_target *target)
@@ -252,8 +324,11 @@ static void model_free(struct xr_target *target)
 	done(target);
 	xr_model_forget_teams(model);
 	free(model->cpu_ids);
-	for (int i = 0; i < model->n_types; i++)
+	for (int i = 0; i < model->n_types; i++) {
+		xr_mem_free(model->type[i].beside_mem);
+		free(model->type[i].beside);
 		xr_mem_free(model->type[i].mem);
+	}
 	xr_target_deinit(target);
 	free(model);
 }
@@ -308,6 +383,11 @@ static void add_type(struct xr_model *model, const struct xr_machine *machine)
 	type->first_cpu = model->n_types > 1 ? type[-1].first_cpu + type[-1].n_cpus : 0;
 	type->n_cpus = machine->cores * machine->smt;
 	type->mem = xr_mem_new(&type->machine, xr_rng_next(&model->rng));
+	if (machine->sibling > 0) {
+		type->beside = xr_calloc(1, sizeof *type->beside);
+		*type->beside = xr_machine_beside(machine);
+		type->beside_mem = xr_mem_new_over(type->beside, type->mem, xr_rng_next(&model->rng));
+	}
 }
 
 /* What is the machine's and not a core's. */
@@ -332,6 +412,12 @@ static struct xr_machine seated(struct xr_machine second, const struct xr_machin
 	second.ramp = first->ramp;
 	second.ramp_ms = first->ramp_ms;
 	second.low = first->low;
+	second.timer_spread = first->timer_spread;
+	second.sibling = first->sibling;
+	second.sibling_ms = first->sibling_ms;
+	second.sibling_takes = first->sibling_takes;
+	second.migrate_hz = first->migrate_hz;
+	second.migrate_us = first->migrate_us;
 	return second;
 }
 

@@ -16,6 +16,7 @@ struct xr_job {
 	struct xr_sim_work one; /* one operation, access, block … */
 	double quantum;         /* operations come in multiples of this (a body of statements) */
 	double long_ops, short_ops;
+	double script_cycles;   /* of a repetition, timed */
 	int type; /* of cores it runs on */
 	/* Gives one sample its own way (scripts, clocks, slices); NULL: two lengths of `one`. */
 	void (*sample)(struct xr_model *model, struct xr_job *job, struct xr_raw_list *list);
@@ -28,6 +29,8 @@ enum { XR_MODEL_TYPES = 2 };
 struct xr_model_type {
 	struct xr_machine machine;
 	struct xr_mem *mem;
+	struct xr_machine *beside; /* what is left of it beside a busy sibling, and its caches; NULL: there is none */
+	struct xr_mem *beside_mem;
 	int first_cpu, n_cpus;
 };
 
@@ -59,6 +62,7 @@ void xr_model_prepare_flow(struct xr_model *model, struct xr_job *job, struct xr
 void xr_model_forget_teams(struct xr_model *model);
 
 /* Helpers of theirs. */
+void xr_model_find_sibling(struct xr_model *model, struct xr_job *job); /* what the job costs beside a busy one */
 int xr_model_type_of(const struct xr_model *model, int cpu);
 void xr_model_enter(struct xr_model *model, int type); /* machine and mem are those of this type from now on */
 void xr_model_refuse(struct xr_model *model, struct xr_reading *out, enum xr_reading_status status, const char *format,

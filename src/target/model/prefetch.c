@@ -5,7 +5,10 @@
 
 #include <stdlib.h>
 
-enum { STRIDE_MAX = 8192 }; /* bytes: longer strides are not recognised */
+enum {
+	STRIDE_MAX = 8192, /* bytes: longer strides are not recognised */
+	PLACES = 4,        /* that a line's successor may be remembered in */
+};
 
 static void prefetch_on(struct xr_mem *mem, struct core *core, const struct path *path, struct xr_mem_buffer *b,
                         uint64_t address, int level)
@@ -26,6 +29,21 @@ static void prefetch(struct xr_mem *mem, struct core *core, struct xr_mem_buffer
 	prefetch_on(mem, core, &mem->data, b, address, level);
 }
 
+/* Where the successor of a line is remembered: one of a few places, the last one given up when all are taken. NULL: nowhere. */
+static struct successor *successor_of(struct xr_mem *mem, struct core *core, uint64_t line, bool make)
+{
+	struct successor *place = core->successor + (mixed(line) & mem->successors_mask & ~(uint64_t)(PLACES - 1));
+	for (int i = 0; i < PLACES; i++)
+		if (place[i].line == line + 1)
+			return place + i;
+	if (!make)
+		return NULL;
+	for (int i = PLACES - 1; i > 0; i--)
+		place[i] = place[i - 1];
+	*place = (struct successor){line + 1, 0};
+	return place;
+}
+
 /* Remembers that this line missed after that one, and brings those that came next the last time. */
 static void temporal_prefetch(struct xr_mem *mem, struct core *core, uint64_t address)
 {
@@ -34,14 +52,13 @@ static void temporal_prefetch(struct xr_mem *mem, struct core *core, uint64_t ad
 	if (!core->successor)
 		core->successor = xr_calloc((size_t)mem->successors_mask + 1, sizeof *core->successor);
 	if (core->last_miss && core->last_miss != line + 1)
-		core->successor[mixed(core->last_miss - 1) & mem->successors_mask] =
-			(struct successor){core->last_miss, line + 1};
+		successor_of(mem, core, core->last_miss - 1, true)->next = line;
 	core->last_miss = line + 1;
 	for (int i = 0; i < mem->machine->prefetch_distance; i++) {
-		const struct successor *s = &core->successor[mixed(line) & mem->successors_mask];
-		if (s->line != line + 1)
+		const struct successor *s = successor_of(mem, core, line, false);
+		if (!s)
 			return;
-		line = s->next - 1;
+		line = s->next;
 		prefetch(mem, core, buffer_at(mem, line << shift), line << shift, 1);
 	}
 }

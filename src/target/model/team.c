@@ -18,6 +18,7 @@ enum { PLACES_MAX = 800, CHUNK = 16, STEPS_MAX = 600000, LAPS_WARM = 2, LAPS_HOM
 
 struct player {
 	int cpu, core, type; /* core: of those of its type */
+	int seat;            /* the CPU of the machine that a hypervisor has put this one on */
 	const struct xr_spec *work;
 	struct xr_demand demand; /* operations, or what a walk asks of the units */
 	struct xr_trip trip;     /* walks */
@@ -67,6 +68,24 @@ static int node_of(const struct xr_machine *m, int cpu)
 
 /* ---- placing ---- */
 
+/* Where a hypervisor has put a CPU by now, among those of its type: somewhere else after each move. */
+static int seat_of(const struct xr_model *model, int type, int cpu)
+{
+	const int n = model->type[type].n_cpus;
+	int seat[XR_MACHINE_CORES * 16];
+	if (!(model->machine.migrate_hz > 0) || n > (int)(sizeof seat / sizeof *seat))
+		return cpu;
+	struct xr_rng rng = {model->seed + model->clock.migrations};
+	for (int i = 0; i < n; i++)
+		seat[i] = i;
+	for (int i = n; i > 1; i--) {
+		const int k = (int)xr_rng_below(&rng, (uint64_t)i), swap = seat[i - 1];
+		seat[i - 1] = seat[k];
+		seat[k] = swap;
+	}
+	return seat[cpu];
+}
+
 static void place(const struct xr_model *model, const struct xr_team_spec *spec, struct team *t)
 {
 	int n_cpus = model->target.info.n_cpus, next = 0, placed = 0;
@@ -85,7 +104,8 @@ static void place(const struct xr_model *model, const struct xr_team_spec *spec,
 			p->cpu = next < n_cpus ? next++ : placed++ % n_cpus;
 		}
 		p->type = xr_model_type_of(model, p->cpu);
-		p->core = core_of(&model->type[p->type].machine, p->cpu - model->type[p->type].first_cpu);
+		p->seat = seat_of(model, p->type, p->cpu - model->type[p->type].first_cpu);
+		p->core = core_of(&model->type[p->type].machine, p->seat);
 	}
 	free(taken);
 }
@@ -273,7 +293,7 @@ static void walk(struct xr_model *model, const struct xr_spec *spec, int type, s
 		any |= t->player[i].walks;
 	if (!any)
 		return;
-	uint64_t key = key_of(spec) + (uint64_t)type;
+	uint64_t key = key_of(spec) + (uint64_t)type + ((uint64_t)model->clock.migrations << 32);
 	if (!recall(model, key, t)) {
 		simulate_walks(model, t);
 		remember(model, key, t);
@@ -463,8 +483,7 @@ static void prepare_pair(struct xr_model *model, struct xr_job *job, struct xr_r
 	const struct xr_team_spec *spec = &job->spec->team;
 	struct team *t = job->own;
 	bool alike = t->player[0].type == t->player[1].type;
-	int first = model->type[job->type].first_cpu;
-	double move = alike ? line_ns(m, t->player[0].cpu - first, t->player[1].cpu - first) : m->near_ns,
+	double move = alike ? line_ns(m, t->player[0].seat, t->player[1].seat) : m->near_ns,
 	       line = (double)xr_mem_line(model->mem, XR_USE_READ);
 	double granule = (double)xr_model_granule(m);
 	double lines = ceil(fmax(1, (double)spec->bytes) / line);

@@ -158,8 +158,8 @@ static void put_in(const struct xr_mem *mem, struct tlb *tlb, const struct want 
 	xr_array_put(array, set, key, &victim);
 }
 
-double xr_mem_translate(struct xr_mem *mem, struct core *core, const struct path *path, struct xr_mem_buffer *b,
-                        uint64_t address, int *missed)
+void xr_mem_translate(struct xr_mem *mem, struct core *core, const struct path *path, struct xr_mem_buffer *b,
+                      uint64_t address, struct xr_met *met)
 {
 	/* Of a huge page whose parts the host keeps apart, or that no TLB takes as a whole, TLBs know the parts. */
 	const bool scattered = mem->host_shift && mem->host_shift < mem->huge_shift;
@@ -168,7 +168,7 @@ double xr_mem_translate(struct xr_mem *mem, struct core *core, const struct path
 	const uint64_t page = address >> (huge ? mem->huge_shift : b->huge ? part : mem->page_shift);
 	uint64_t *last = &core->last_page[path == &mem->code], now = (page << 1 | huge) + 1;
 	if (*last == now)
-		return 0;
+		return;
 	*last = now;
 	const struct want want = {.page = page, .huge = huge, .code = path == &mem->code, .b = b, .address = address};
 	const int n = path->n_tlbs[huge], *tlb = path->tlb[huge];
@@ -177,9 +177,11 @@ double xr_mem_translate(struct xr_mem *mem, struct core *core, const struct path
 		found++;
 	for (int i = 0; i < found; i++)
 		put_in(mem, core->tlb[tlb[i]], &want);
-	*missed = found;
+	met->tlb_level = found;
 	if (!found)
-		return 0;
-	const double penalty = mem->machine->tlb[tlb[found - 1]].penalty;
-	return found == n && mem->machine->walk_levels ? penalty + walk(mem, core, &want) : penalty;
+		return;
+	met->tlb = mem->machine->tlb[tlb[found - 1]].penalty;
+	met->walked = found == n;
+	if (met->walked && mem->machine->walk_levels)
+		met->tlb += walk(mem, core, &want);
 }

@@ -91,14 +91,14 @@ struct pace {
 	double per_miss[XR_MACHINE_CACHES +
 	                1]; /* by the level that answers: share of its latency, so many being on their way */
 	double per_walk;
-	int n_levels, n_tlbs;
+	int n_levels;
 };
 
 static double flow_of(const struct pace *pace, const struct xr_met *met)
 {
 	bool missed = met->level > 0 || pace->n_levels == 0;
 	double flow = ((missed ? met->latency : 0) + met->tlb + met->down) * pace->per_miss[met->level];
-	if (met->tlb_level == pace->n_tlbs) /* a page walk */
+	if (met->walked)
 		flow = fmax(flow, met->tlb * pace->per_walk);
 	return fmax(pace->issue, flow);
 }
@@ -110,10 +110,22 @@ static double time_of(const struct xr_trip *trip, const struct pace *pace, const
 	return trip->dependent ? fmax((met->latency + met->tlb) / trip->cursors, flow) : flow;
 }
 
-static void count(struct xr_tally *tally, const struct pace *pace, const struct xr_met *met)
+/* Was the place guessed before it was read? So it is where the step before was as long and as the one before that. */
+static bool guess(struct xr_trip *trip, const struct xr_machine *machine, uint64_t place)
 {
+	if (!machine->value_prediction || !trip->dependent || trip->cursors > 1)
+		return false;
+	const int64_t step = (int64_t)(place - trip->last_place), before = trip->last_step;
+	trip->last_place = place;
+	trip->last_step = step;
+	return step == before;
+}
+
+static void count(struct xr_tally *tally, const struct pace *pace, const struct xr_met *met, bool guessed)
+{
+	const double flow = fmax(flow_of(pace, met), met->level == pace->n_levels ? pace->line : 0);
 	tally->n++;
-	tally->latency += met->latency + met->tlb;
+	tally->latency += guessed ? flow : met->latency + met->tlb;
 	tally->last = met->latency + met->tlb;
 	tally->flow += flow_of(pace, met);
 	tally->from_memory += met->level == pace->n_levels;
@@ -156,14 +168,6 @@ static double line_cycles(const struct xr_trip *trip, const struct xr_machine *m
 	return (double)xr_mem_line(mem, trip->use) / machine->bandwidth_gbs * machine->mhz * 1e-3;
 }
 
-static int data_tlbs(const struct xr_machine *machine)
-{
-	int n = 0;
-	for (int i = 0; i < machine->n_tlbs; i++)
-		n += (machine->tlb[i].holds & XR_HOLDS_DATA) != 0;
-	return n;
-}
-
 static double walks_in_flight(const struct xr_machine *machine)
 {
 	int walks = machine->parallelism;
@@ -181,8 +185,7 @@ void xr_trip_run(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machi
 	struct pace pace = {.issue = 1 / ports,
 	                    .line = line_cycles(trip, machine, mem),
 	                    .per_walk = 1 / walks_in_flight(machine),
-	                    .n_levels = xr_mem_levels(mem, trip->use),
-	                    .n_tlbs = data_tlbs(machine)};
+	                    .n_levels = xr_mem_levels(mem, trip->use)};
 	for (int i = 0; i <= pace.n_levels; i++)
 		pace.per_miss[i] = 1 / xr_flow_in_flight(machine, i);
 	bool neighbours = xr_machine_has_neighbours(machine);
@@ -196,8 +199,9 @@ void xr_trip_run(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machi
 			at -= at >= trip->n ? trip->n : 0;
 		}
 		struct xr_met met = xr_mem_access(mem, core, trip->buffer, trip->offset[at], trip->use);
+		const bool guessed = guess(trip, machine, trip->offset[at]);
 		if (tally)
-			count(tally, &pace, &met);
+			count(tally, &pace, &met, guessed);
 		if (neighbours)
 			xr_mem_pass(mem, core, time_of(trip, &pace, &met));
 		if (++cursor == trip->cursors) {

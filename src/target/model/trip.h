@@ -14,6 +14,8 @@ struct xr_trip {
 	unsigned cursors;
 	enum xr_use use;
 	bool unsettled;       /* nobody drives strangers out first */
+	uint64_t last_place;  /* offset of the step before, and how far that went */
+	int64_t last_step;
 	bool dependent;       /* each place is known only when the one before was read */
 };
 

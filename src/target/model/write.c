@@ -177,8 +177,11 @@ static void put_code(const struct xr_machine *m, FILE *out)
 		fprintf(out, "\n[code]\nlines_ahead = %d\npages_ahead = %d\n", m->lines_ahead, m->pages_ahead);
 	put_real(out, "decode", m->decode, 0);
 	if (m->decoded_ops) {
-		fprintf(out, "\n[decoded]\nops = %" PRIu64 "\nways = %" PRIu64 "\nper_line = %d\ninclusive = %s\n",
-		        m->decoded_ops, m->decoded_ways, m->decoded_per_line, yes(m->decoded_inclusive));
+		fprintf(out,
+		        "\n[decoded]\nops = %" PRIu64 "\nways = %" PRIu64
+		        "\nper_line = %d\ninclusive = %s\nindex = %s\n",
+		        m->decoded_ops, m->decoded_ways, m->decoded_per_line, yes(m->decoded_inclusive),
+		        m->decoded_index == XR_VIRTUAL ? "virtual" : "physical");
 		put_size(out, "window", m->decoded_window);
 	}
 	for (int i = 0; i < m->n_btbs; i++) {
