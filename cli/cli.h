@@ -15,14 +15,19 @@ enum {
 	CMD_TIME = 1 << 4,
 	CMD_CHECK = 1 << 5,
 	CMD_DIFF = 1 << 6,
+	CMD_EXPORT = 1 << 7,
+	CMD_PLOT = 1 << 8,
+	CMD_HELP = 1 << 9,
+	CMD_VERSION = 1 << 10,
+	CMD_COMPLETION = 1 << 11,
 	CMD_TARGET = CMD_MEASURE | CMD_TIME | CMD_CHECK, /* those that run something on a target */
-	CMD_ALL = (1 << 7) - 1,
+	CMD_ALL = (1 << 12) - 1,
 };
 
 /* What the options came to. Options not given are zero, but cpu is -1. */
 struct settings {
 	struct xr_options target;
-	const char *json, *output, *against, *type, *flavour, *prefix;
+	const char *json, *output, *against, *type, *flavour, *prefix, *form;
 	double budget_s, sample_us, wait_s, least;
 	bool quick, quiet, verbose, no_cache, help, version, man, all, full;
 	const char *measuring;      /* an option was given that only makes sense when something is measured: its name */
@@ -45,9 +50,24 @@ int cmd_header(const struct settings *s);
 int cmd_time(const struct settings *s);
 int cmd_check(const struct settings *s);
 int cmd_diff(const struct settings *s);
+int cmd_export(const struct settings *s);
+int cmd_plot(const struct settings *s);
+int cmd_help(const struct settings *s);
+int cmd_version(const struct settings *s);
+int cmd_completion(const struct settings *s);
 
 /* options.c. Returns the command, or NULL when an error was printed. */
 const struct command *cli_parse(int argc, char **argv, struct settings *s);
+struct option {
+	const char *name;     /* long, without the dashes */
+	char letter;          /* short; 0: none */
+	const char *argument; /* NULL: a switch */
+	int kind;
+	size_t offset;        /* of its field in struct settings */
+	unsigned commands;    /* that take it */
+	const char *help;
+};
+const struct option *cli_option_at(size_t i); /* NULL: there is no i-th */
 void cli_help(const struct command *command); /* NULL: of xray as a whole */
 
 /* common.c */
@@ -64,6 +84,14 @@ struct xr_description *cli_measure(const struct settings *s, const char *const *
 void cli_look_around(const struct settings *s, struct xr_session *session);
 	/* says on stderr what may disturb; with --wait-quiet, waits until nothing does */
 extern volatile int cli_interrupted; /* set by Ctrl-C */
+
+/* --output FILE, or standard output. Closing says what went wrong, err first (NULL: nothing did), and takes a file that
+ * is not whole away again; returns the exit status. */
+FILE *cli_output(const struct settings *s, struct xr_error *err);
+int cli_output_close(const struct settings *s, FILE *out, const struct xr_error *err);
+
+/* export.c */
+void cli_help_forms(void);
 
 /* show.c: the report, as long as asked for, on standard output */
 void cli_report(const struct xr_description *d, const struct settings *s);

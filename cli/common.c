@@ -126,6 +126,31 @@ struct xr_session *cli_open(const struct settings *s, struct xr_error *err)
 	return session;
 }
 
+/* ---- output files ------------------------------------------------------------------------------------------------ */
+
+FILE *cli_output(const struct settings *s, struct xr_error *err)
+{
+	FILE *out = s->output && strcmp(s->output, "-") != 0 ? fopen(s->output, "w") : stdout;
+	if (out)
+		return out;
+	err->code = XR_EXIT_USE;
+	snprintf(err->text, sizeof err->text, "cannot write %.800s: %s", s->output, strerror(errno));
+	return NULL;
+}
+
+int cli_output_close(const struct settings *s, FILE *out, const struct xr_error *err)
+{
+	int exit = err ? cli_fail(err) : 0;
+	if (out == stdout)
+		return exit ? exit : cli_finish_stdout();
+	bool bad = ferror(out) != 0;
+	if ((fclose(out) || bad) && !exit)
+		exit = cli_error(XR_EXIT_USE, "cannot write %s: %s", s->output, strerror(errno ? errno : EIO));
+	if (exit)
+		unlink(s->output);
+	return exit;
+}
+
 /* ---- measuring --------------------------------------------------------------------------------------------------- */
 
 struct xr_plan cli_plan(const struct settings *s)

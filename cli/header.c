@@ -1,9 +1,6 @@
 #include "cli.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 int cmd_header(const struct settings *s)
 {
@@ -12,23 +9,12 @@ int cmd_header(const struct settings *s)
 	if (!d)
 		return cli_fail(&err);
 	int exit = 0;
-	FILE *out = s->output ? fopen(s->output, "w") : stdout;
-	if (!out) {
-		exit = cli_error(XR_EXIT_USE, "cannot write %s: %s", s->output, strerror(errno));
-		goto out;
-	}
-	if (xr_report_header(out, d, s->prefix ? s->prefix : "XRAY", s->least, &err))
+	const char *prefix = s->prefix ? s->prefix : "XRAY";
+	FILE *out = cli_output(s, &err);
+	if (!out)
 		exit = cli_fail(&err);
-	if (!s->output) {
-		exit = exit ? exit : cli_finish_stdout();
-	} else {
-		bool bad = ferror(out) != 0;
-		if ((fclose(out) || bad) && !exit)
-			exit = cli_error(XR_EXIT_USE, "cannot write %s: %s", s->output, strerror(errno ? errno : EIO));
-		if (exit)
-			unlink(s->output);
-	}
-out:
+	else
+		exit = cli_output_close(s, out, xr_report_header(out, d, prefix, s->least, &err) ? &err : NULL);
 	xr_description_free(d);
 	return exit;
 }

@@ -4,15 +4,32 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A first word that is no fact but nearly a command was probably meant as one. */
+/* A first word that is no fact but nearly a command was probably meant as one, unless a fact is nearer. */
 static const char *nearly_a_command(const struct settings *s)
 {
-	const char *names[16];
+	enum { MAX = 256 };
+	const char *names[MAX];
 	struct xr_plan first = {.select = s->operand, .n_select = 1};
-	size_t n = 0;
+	struct xr_listing one;
+	size_t n = 0, n_commands;
+	if (!xr_plan_check(&first, NULL))
+		return NULL;
+	/* families stand first: of two that are as near, the fact is meant */
+	static char family[MAX][24];
+	for (size_t i = 0; xr_listing_at(i, &one); i++)
+		for (const char *const *find = one.finds; find && *find && n < MAX / 2; find++) {
+			snprintf(family[n], sizeof family[n], "%.*s", (int)strcspn(*find, "."), *find);
+			names[n] = family[n];
+			n += !n || strcmp(names[n], names[n - 1]) != 0;
+		}
+	n_commands = n;
 	for (const struct command *c = cli_commands; c->name; c++)
 		names[n++] = c->name;
-	return xr_plan_check(&first, NULL) ? xr_suggest(s->operand[0], names, n) : NULL;
+	const char *near = xr_suggest(s->operand[0], names, n);
+	for (size_t i = n_commands; near && i < n; i++)
+		if (names[i] == near)
+			return near;
+	return NULL;
 }
 
 static void print_time_spent(const struct xr_description *d)

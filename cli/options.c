@@ -12,16 +12,6 @@
 
 enum kind { FLAG, TEXT, COUNT, SEED, SHARE, SECONDS, MICROSECONDS };
 
-struct option {
-	const char *name;     /* long, without the dashes */
-	char letter;          /* short; 0: none */
-	const char *argument; /* NULL: a switch */
-	enum kind kind;
-	size_t offset;     /* of its field in struct settings */
-	unsigned commands; /* that take it */
-	const char *help;
-};
-
 #define AT(field) offsetof(struct settings, field)
 
 static const struct option options[] = {
@@ -53,9 +43,12 @@ static const struct option options[] = {
 	{"flavour", 0, "NAME", TEXT, AT(flavour), CMD_TIME, "plain, or native: all this machine has [plain]"},
 	{"against", 'a', "GOLDEN", TEXT, AT(against), CMD_CHECK,
          "compare with this description, not with the OS's claims"},
+	{"to", 0, "FORM", TEXT, AT(form), CMD_EXPORT, "the form to write, see below"},
 	{"prefix", 'p', "NAME", TEXT, AT(prefix), CMD_HEADER, "of every macro [XRAY]"},
-	{"min-confidence", 0, "P", SHARE, AT(least), CMD_HEADER, "leave out what is less sure, 0 to 1 [0.8]"},
-	{"output", 'o', "FILE", TEXT, AT(output), CMD_HEADER, "write to this file, not to standard output"},
+	{"min-confidence", 0, "P", SHARE, AT(least), CMD_HEADER | CMD_EXPORT,
+         "leave out what is less sure, 0 to 1 [0.8]"},
+	{"output", 'o', "FILE", TEXT, AT(output), CMD_HEADER | CMD_EXPORT,
+         "write to this file, not to standard output"},
 	{"full", 'f', NULL, FLAG, AT(full), CMD_MEASURE | CMD_SHOW, "the whole report, not one screen of it"},
 	{"all", 0, NULL, FLAG, AT(all), CMD_CHECK | CMD_DIFF, "also what agrees, and what has nothing to compare with"},
 	{"man", 0, NULL, FLAG, AT(man), CMD_LIST, "in the language of the manual page"},
@@ -70,7 +63,6 @@ enum { N_OPTIONS = sizeof options / sizeof *options };
 /* Pairs that contradict each other. */
 static const char *const conflicts[][2] = {
 	{"quick", "budget"},
-	{"quiet", "verbose"},
 	{"no-cache", "cache-dir"},
 };
 
@@ -97,6 +89,14 @@ const struct command cli_commands[] = {
 	{CMD_CHECK, "check", "[FILE]", "measured against claimed, or against another description",
          "Without FILE the machine is measured first.", 0, 1, cmd_check},
 	{CMD_DIFF, "diff", "A B", "what differs between two descriptions", NULL, 2, 2, cmd_diff},
+	{CMD_EXPORT, "export", "FILE --to FORM", "a description in a form that other programs read", NULL, 1, 1,
+         cmd_export},
+	{CMD_PLOT, "plot", "FILE [FACT]", "draw a description: hierarchy, latency over size, core to core",
+         "FACT: the curves behind it; also the id of a series, or `hierarchy`.", 1, 2, cmd_plot},
+	{CMD_COMPLETION, "completion", "SHELL", "print completion for bash, zsh or fish",
+         "As in `xray completion bash > ~/.local/share/bash-completion/completions/xray`.", 1, 1, cmd_completion},
+	{CMD_HELP, "help", "[COMMAND]", "help on a command", NULL, 0, 1, cmd_help},
+	{CMD_VERSION, "version", "", "the version", NULL, 0, 0, cmd_version},
 	{0, NULL, NULL, NULL, NULL, 0, 0, NULL},
 };
 
@@ -130,6 +130,8 @@ void cli_help(const struct command *command)
 		if (command->details)
 			printf("%s\n", command->details);
 		help_options(command->bit);
+		if (command->bit == CMD_EXPORT)
+			cli_help_forms();
 		printf("\n%s", exits);
 		return;
 	}
@@ -177,9 +179,13 @@ static int set_value(struct settings *s, const struct option *option, const char
 	char *end;
 	assert(text || option->kind == FLAG);
 	errno = 0;
-	switch (option->kind) {
+	switch ((enum kind)option->kind) {
 	case FLAG:
 		*(bool *)field(s, option) = true;
+		if (!strcmp(option->name, "quiet")) /* the last of the two wins */
+			s->verbose = false;
+		if (!strcmp(option->name, "verbose"))
+			s->quiet = false;
 		return 0;
 	case TEXT:
 		if (!*text && strcmp(option->name, "cflags") != 0)
@@ -220,6 +226,11 @@ static int set_value(struct settings *s, const struct option *option, const char
 	}
 	}
 	return 0;
+}
+
+const struct option *cli_option_at(size_t i)
+{
+	return i < N_OPTIONS ? &options[i] : NULL;
 }
 
 static const struct option *by_name(const char *name, size_t n)
@@ -305,6 +316,8 @@ static int check_options(const struct command *command, const bool *given)
 
 static int check_operands(const struct command *command, const struct settings *s)
 {
+	if (command->bit == CMD_EXPORT && !s->form)
+		return cli_error(XR_EXIT_USE, "`xray export` needs --to FORM; `xray export --help` lists the forms");
 	if (s->n_operands < command->min_operands)
 		return cli_error(XR_EXIT_USE, "`xray %s` needs %s; see `xray %s --help`", command->name,
 		                 command->operands, command->name);

@@ -26,6 +26,10 @@ void xr_report_facts(FILE *out, const struct xr_description *d, const struct xr_
  * -1: the prefix is no C name. */
 int xr_report_header(FILE *out, const struct xr_description *d, const char *prefix, double least, struct xr_error *err);
 
+/* Pictures: the hierarchy, latency over size, matrices (sel NULL); the curves behind the facts under a selector; a series.
+ * Returns how many were drawn. */
+size_t xr_report_plot(FILE *out, const struct xr_description *d, const struct xr_style *style, const char *sel);
+
 struct xr_verdict_counts {
 	size_t agree, differ;
 	size_t unknown;  /* nothing to compare: no claim, or not measured */

@@ -1,4 +1,5 @@
 /* Descriptions may come from anywhere: whatever is read is refused with a reason, or can be shown in every form. */
+#include "report/exports.h"
 #include "report/report.h"
 
 #include <stdint.h>
@@ -22,6 +23,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	xr_report_header(out, d, "XRAY", 0.8, NULL);
 	xr_report_check(out, d, &style, true);
 	xr_report_diff(out, d, d, "a", "b", &style, true);
+	xr_report_plot(out, d, &style, NULL);
+	xr_report_plot(out, d, &style, "cache");
+	for (const struct xr_export_form *form = xr_export_forms; form->name; form++)
+		xr_report_export(out, d, form->name, 0, &err);
 	fclose(out);
 	char *text = xr_description_text(d);
 	free(text);

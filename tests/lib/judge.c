@@ -48,7 +48,10 @@ bool same_value(const char *id, const char *unit, const json_t *found, const jso
 enum verdict judge(const struct xr_machine *machine, const struct xr_fact *fact, bool *sure)
 {
 	struct xr_truth truth = xr_model_truth_of(machine, fact->id);
-	bool given = fact->status == XR_OK && fact->value;
+	/* What is only below the border of ok is an answer, too, and judged as one; what an engine doubts itself has 0.5 at
+	 * most, and is none. */
+	bool leans = fact->status == XR_UNRELIABLE && fact->confidence > 0.5;
+	bool given = fact->value && (fact->status == XR_OK || leans);
 	enum verdict v = NO_TRUTH;
 	*sure = fact->status == XR_OK && fact->confidence >= 0.9;
 	if (given && !xr_truth_agrees(machine, fact->id, &truth, fact->value))

@@ -1,0 +1,102 @@
+# A description in the forms of other programs, exactly.
+
+$ cp $TOP/tests/data/icelake.json m.json; xray export m.json --to gcc
+--param=l1-cache-size=48 --param=l1-cache-line-size=64 --param=l2-cache-size=1280 --param=destructive-interference-size=64 --param=constructive-interference-size=64 --param=simultaneous-prefetches=12
+$ command -v gcc > /dev/null || exit 0; echo 'int x;' > x.c; gcc $(xray export m.json --to gcc) -c x.c
+$ xray export m.json --to glibc
+GLIBC_TUNABLES=glibc.cpu.x86_data_cache_size=49152:glibc.cpu.x86_shared_cache_size=3250585:glibc.cpu.x86_non_temporal_threshold=2437938
+$ xray export m.json --to openblas
+OPENBLAS_NUM_THREADS=1
+OPENBLAS_L2_SIZE=1280
+
+# What is not sure enough is not used: here the third cache is, and the second steps in.
+$ xray export m.json --to glibc --min-confidence 0.95
+GLIBC_TUNABLES=glibc.cpu.x86_data_cache_size=49152:glibc.cpu.x86_shared_cache_size=1310720:glibc.cpu.x86_non_temporal_threshold=983040
+
+# 48 KiB in 12 ways, 20 ways of 64 KiB behind them, 32 registers of 8 doubles, two multiply-adds a cycle of 4 cycles.
+$ xray export m.json --to blis | grep '_D '
+*define BLIS_DEFAULT_MR_D 8
+*define BLIS_DEFAULT_NR_D 16
+*define BLIS_DEFAULT_KC_D 192
+*define BLIS_DEFAULT_MC_D 768
+*define BLIS_DEFAULT_NC_D 1056
+
+$ xray export m.json --to cmake | grep 'CACHE_L1D\|SIBLINGS'
+set(XRAY_CACHE_L1D_CAPACITY 49152)
+set(XRAY_CONF_CACHE_L1D_CAPACITY 99)
+set(XRAY_CACHE_L1D_WAYS 12)
+set(XRAY_CONF_CACHE_L1D_WAYS 99)
+set(XRAY_CACHE_L1D_LINE 64)
+set(XRAY_CONF_CACHE_L1D_LINE 99)
+set(XRAY_CACHE_L1D_LATENCY 5)
+set(XRAY_CONF_CACHE_L1D_LATENCY 99)
+set(XRAY_CACHE_L1D_POLICY "plru")
+set(XRAY_CONF_CACHE_L1D_POLICY 80)
+set(XRAY_THREADS_SIBLINGS "{0 1}")
+set(XRAY_CONF_THREADS_SIBLINGS 99)
+$ xray export m.json --to csv | sed -n '1p; /^cache.l3/p; /^threads.sib/p'
+id,status,value,unit,confidence,claimed,method,reason
+cache.l3.capacity,ok,3250585,bytes,0.92,50331648,change points,"the OS claims 15.5 times as much: a partition, neighbours or the hypervisor may take the rest"
+cache.l3.latency,ok,74.6,cycles,0.95,,chain,
+cache.l3.line,ok,64,bytes,0.99,64,chain,
+cache.l3.ways,unreliable,,,,,,a hashed cache does not show its ways
+threads.siblings,ok,"[[0,1]]",,0.99,"[[0],[1]]",chain,
+$ xray export m.json --to markdown | sed -n '1p; 3,6p; /cache.l3.cap/p'
+*# Intel(R) Xeon(R) Processor @ 2.80GHz
+| fact | value | sure | OS says |
+|---|---|---|---|
+| timer.resolution | 1 ns | 99 % |  |
+| timer.overhead | 16.3 ns | 99 % |  |
+| cache.l3.capacity | 3.10 MiB | 92 % | 48 MiB |
+$ xray export m.json --to prometheus | grep 'l1d.cap'
+xray_fact{id="cache.l1d.capacity",unit="bytes"} 49152
+xray_fact_confidence{id="cache.l1d.capacity",unit="bytes"} 0.99
+xray_fact_claimed{id="cache.l1d.capacity",unit="bytes"} 49152
+$ xray export m.json --to roofline | tr -d ' \n'
+{"empirical":{"gflops":{"data":[["FP64GFLOPs",111.489],["FP32GFLOPs",222.978]]},"gbytes":{"data":[["DRAM",18.2]]},"metadata":{"CPU":"Intel(R)Xeon(R)Processor@2.80GHz","TOOL":"xray"}}}
+$ xray export m.json --to kerncraft | sed -n '/level: L2/,/latency/p'
+- level: L2
+  size per group: 1310.72 kB
+  groups: 1
+  cores per group: 1
+  threads per group: 1
+  cache per group:
+    sets: 1024
+    ways: 20
+    cl_size: 64
+    replacement_policy: "srrip"
+    write_allocate: true
+    write_back: true
+    load_from: L3
+    store_to: L3
+  latency: 14.1 cy
+$ xray export m.json --to hwloc | grep -c '<object type="L2Cache".*cache_size="1310720" depth="2" cache_linesize="64" cache_associativity="20"'
+1
+$ xray export m.json --to hwloc -o m.xml && grep -o 'MemoryModeBandwidth\|name="Bandwidth"' m.xml | head -n 1
+name="Bandwidth"
+
+# Wrong use.
+$ xray export m.json
+2| xray: `xray export` needs --to FORM; `xray export --help` lists the forms
+? 2
+$ xray export m.json --to blsi
+2| xray: no form is called 'blsi'; did you mean 'blis'?
+? 2
+$ xray export m.json --to gcc -o none/such
+2| xray: cannot write none/such: No such file or directory
+? 2
+$ echo '{"schema": 1, "facts": {}}' > empty.json; for f in blis gcc glibc hwloc kerncraft openblas roofline; do xray export empty.json --to $f; echo $?; done
+2
+2
+2
+2
+2
+2
+2
+2| xray: the description does not know the first cache well enough; --min-confidence lowers the border
+2| xray: the description does not know any cache well enough; --min-confidence lowers the border
+2| xray: the description does not know any cache well enough; --min-confidence lowers the border
+2| xray: the description does not know the number of cores and threads well enough; --min-confidence lowers the border
+2| xray: the description does not know clock and first cache well enough; --min-confidence lowers the border
+2| xray: the description does not know the cores or the second cache well enough; --min-confidence lowers the border
+2| xray: the description does not know clock and floating-point throughput well enough; --min-confidence lowers the border

@@ -1,0 +1,21 @@
+# Whatever the file: one line, exit status 2; nothing of it reaches the reader's terminal, spreadsheet or page unescaped.
+
+$ printf '{"schema": 1, "facts": {' > cut.json; echo '[1, 2]' > foreign.json; head -c 300 /dev/urandom > noise.json; : > empty.json; echo '{"schema": 9, "facts": {}}' > later.json
+$ for f in none.json cut.json foreign.json noise.json empty.json later.json .; do for c in show header 'export --to csv' 'export --to hwloc' plot check; do xray $c $f > out 2> err; [ $? = 2 ] && [ "$(wc -l < err)" = 1 ] && [ ! -s out ] || echo "$c $f"; done; xray diff $f $TOP/tests/data/icelake.json > out 2> err; [ $? = 2 ] && [ "$(wc -l < err)" = 1 ] && [ ! -s out ] || echo "diff $f"; xray check --against $f $TOP/tests/data/icelake.json > out 2> err; [ $? = 2 ] && [ "$(wc -l < err)" = 1 ] && [ ! -s out ] || echo "against $f"; done
+
+# Text with an escape sequence, a formula, a tag, quotes and a line break.
+$ printf '%s' '{"schema": 1, "target": {"cpu": "\u001b]0;t\u0007=cmd|x<script>\"\n- evil: ${HOME}"}, "facts": {"cpu.frequency": {"status": "ok", "value": 3e9, "unit": "Hz", "confidence": 0.99, "method": "=1+1"}, "cache.l1d.capacity": {"status": "ok", "value": 32768, "unit": "bytes", "confidence": 0.99}, "cache.l1d.line": {"status": "ok", "value": 64, "unit": "bytes", "confidence": 0.99}, "cache.l1d.policy": {"status": "ok", "value": "<b>|\u001b[2J\"$(x)${y};\\", "confidence": 0.99, "reason": "@sum(\u001b[1m)"}, "op.mul.f64.throughput": {"status": "ok", "value": 0.5, "unit": "cycles", "confidence": 0.99}, "threads.cores": {"status": "ok", "value": 2, "confidence": 0.99}, "threads.logical": {"status": "ok", "value": 2, "confidence": 0.99}}}' > evil.json
+$ for c in show 'show --full' 'show -v' header 'export --to csv' 'export --to markdown' 'export --to cmake' 'export --to prometheus' 'export --to kerncraft' 'export --to roofline' 'export --to hwloc' 'export --to blis' plot check; do xray $c evil.json 2>&1 | grep -c "$(printf '\033')\|$(printf '\007')" | grep -v '^0$' && echo "$c"; done; true
+$ xray export evil.json --to csv | grep 'policy\|freq'
+cpu.frequency,ok,3000000000.0,Hz,0.99,,"'=1+1",
+cache.l1d.policy,ok,"<b>| [2J""$(x)${y};\",,0.99,,,"'@sum( [1m)"
+$ xray export evil.json --to markdown | grep 'policy'
+| cache.l1d.policy | &lt;b&gt;\| \[2J"$(x)${y};\\ | 99 % |  |
+$ xray export evil.json --to cmake | grep 'L1D_POLICY "'
+set(XRAY_CACHE_L1D_POLICY "<b>| [2J\"\$(x)\${y}\;\\")
+$ xray export evil.json --to kerncraft | sed -n 2,3p
+model name: " ]0;t =cmd|x<script>\" - evil: ${HOME}"
+clock: 3.00 GHz
+$ xray export evil.json --to hwloc | grep -c '<script>'
+0
+? 1

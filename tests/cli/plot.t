@@ -1,0 +1,30 @@
+# Pictures in the terminal.
+
+$ cp $TOP/tests/data/zen4.json m.json; xray plot m.json hierarchy
+hierarchy: sizes, logarithmic; filled is measured, light is what the OS claims beyond it
+       l1d |###################### 32 KiB
+       l1i |######################## 48 KiB
+        l2 |########################################... 631 KiB? of 1 MiB
+        l3 |###################################################.............. 3.63 MiB of 32 MiB
+$ xray plot m.json comm.latency
+comm.latency: from row to column, 25.7 ns is light, 26.0 ns dark
+         0 | . 0|
+         1 | 4 .|
+$ xray plot m.json cache.l1d.ways | sed -n '1,2p; $p'
+cache.l1d.one_set: time per access, cycles over addresses one way apart (logarithmic)
+      30.9 |*
+            1*14
+$ xray plot m.json | grep '^[a-z]' | cut -d: -f1
+hierarchy
+cache.walk
+tlb.data
+comm.latency
+comm.bandwidth
+$ LC_ALL=C.UTF-8 xray plot m.json tlb.data | head -n 2 | tail -n 1 | grep -c '⠉'
+1
+$ xray plot m.json timer
+2| xray: m.json has no curve or matrix of 'timer'
+? 2
+$ echo '{"schema": 1, "facts": {}}' > none.json; xray plot none.json
+2| xray: none.json has nothing to draw
+? 2
