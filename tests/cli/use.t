@@ -38,9 +38,6 @@ $ xray --quiet=yes
 $ xray --quick --budget 3s
 2| xray: --quick and --budget contradict each other; leave one out
 ? 2
-$ xray --quiet --verbose
-2| xray: --quiet and --verbose contradict each other; leave one out
-? 2
 $ xray --no-cache --cache-dir x
 2| xray: --no-cache and --cache-dir contradict each other; leave one out
 ? 2
