@@ -10,7 +10,7 @@ const struct xr_export_form xr_export_forms[] = {
 	{"blis", "block sizes of a matrix multiply, by the analytical model", xr_export_blis},
 	{"cmake", "variables for include()", xr_export_cmake},
 	{"csv", "one fact a line, for spreadsheets", xr_export_csv},
-	{"gcc", "--param options for gcc", xr_export_gcc},
+	{"gcc", "options of gcc that name cache sizes", xr_export_gcc},
 	{"glibc", "GLIBC_TUNABLES: sizes of the caches a program gets", xr_export_glibc},
 	{"hwloc", "a topology for lstopo and hwloc (XML)", xr_export_hwloc},
 	{"kerncraft", "a machine file (YAML)", xr_export_kerncraft},
