@@ -20,8 +20,9 @@ enum {
 	CMD_HELP = 1 << 9,
 	CMD_VERSION = 1 << 10,
 	CMD_COMPLETION = 1 << 11,
+	CMD_CLEAR = 1 << 12,
 	CMD_TARGET = CMD_MEASURE | CMD_TIME | CMD_CHECK, /* those that run something on a target */
-	CMD_ALL = (1 << 12) - 1,
+	CMD_ALL = (1 << 13) - 1,
 };
 
 /* What the options came to. Options not given are zero, but cpu is -1. */
@@ -55,6 +56,7 @@ int cmd_plot(const struct settings *s);
 int cmd_help(const struct settings *s);
 int cmd_version(const struct settings *s);
 int cmd_completion(const struct settings *s);
+int cmd_clear_cache(const struct settings *s);
 
 /* options.c. Returns the command, or NULL when an error was printed. */
 const struct command *cli_parse(int argc, char **argv, struct settings *s);
@@ -75,6 +77,8 @@ int cli_error(enum xr_exit code, const char *format, ...) __attribute__((format(
 int cli_fail(const struct xr_error *err);      /* the same for the library's errors */
 struct xr_style cli_style(int fd);            /* how to write to this file descriptor */
 struct xr_session *cli_open(const struct settings *s, struct xr_error *err);
+int cli_cache_folder(const struct settings *s, char path[], const char **cache, struct xr_error *err);
+	/* where compiled experiments are kept, PATH_MAX bytes; *cache NULL: nowhere */
 struct xr_plan cli_plan(const struct settings *s);
 int cli_can_write(const char *path, struct xr_error *err); /* before measuring: better now than after a minute */
 int cli_finish_stdout(void);                   /* 0, or XR_EXIT_USE when standard output could not be written */
@@ -85,8 +89,8 @@ void cli_look_around(const struct settings *s, struct xr_session *session);
 	/* says on stderr what may disturb; with --wait-quiet, waits until nothing does */
 extern volatile int cli_interrupted; /* set by Ctrl-C */
 
-/* --output FILE, or standard output. Closing says what went wrong, err first (NULL: nothing did), and takes a file that
- * is not whole away again; returns the exit status. */
+/* --output FILE, or standard output. Closing writes it, whole or not at all, and says what went wrong, err first (NULL:
+ * nothing did); returns the exit status. */
 FILE *cli_output(const struct settings *s, struct xr_error *err);
 int cli_output_close(const struct settings *s, FILE *out, const struct xr_error *err);
 

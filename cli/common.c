@@ -1,5 +1,7 @@
 #include "cli.h"
 
+#include "report/value.h"
+
 #include <errno.h>
 #include <langinfo.h>
 #include <limits.h>
@@ -18,12 +20,16 @@
 int cli_error(enum xr_exit code, const char *format, ...)
 {
 	va_list ap;
+	char *text = NULL;
+	struct xr_arena arena = {0};
 	cli_progress_clear();
-	fputs("xray: ", stderr);
 	va_start(ap, format);
-	vfprintf(stderr, format, ap);
+	int n = vasprintf(&text, format, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	fprintf(stderr, "xray: %s\n", xr_safe_text(&arena, n < 0 ? "out of memory" : text));
+	xr_arena_release(&arena);
+	if (n >= 0)
+		free(text);
 	return (int)code;
 }
 
@@ -77,7 +83,7 @@ static int make_folders(char *path)
 
 /* Where compiled experiments are kept: what the person said, else the place the XDG rules name. One that nobody asked
  * for and that cannot be used is no reason to stop; the target warns. */
-static int cache_folder(const struct settings *s, char path[PATH_MAX], const char **cache, struct xr_error *err)
+int cli_cache_folder(const struct settings *s, char path[], const char **cache, struct xr_error *err)
 {
 	const char *base = environment("XDG_CACHE_HOME"), *home = environment("HOME");
 	*cache = NULL;
@@ -114,12 +120,14 @@ struct xr_session *cli_open(const struct settings *s, struct xr_error *err)
 		snprintf(err->text, sizeof err->text, "--form is 'barrier' or 'switch', not '%.200s'", options.form);
 		return NULL;
 	}
-	if (cache_folder(s, path, &options.cache, err))
+	if (cli_cache_folder(s, path, &options.cache, err))
 		return NULL;
 	if (!options.cc && !options.target) /* a target file names its compiler */
 		options.cc = environment("CC");
 	options.tmp = environment("TMPDIR");
 	options.sample_ns = s->sample_us * 1e3;
+	options.budget_s = s->budget_s;
+	options.interrupt = &cli_interrupted;
 	struct xr_session *session = xr_session_open(&options, err);
 	if (session && xr_session_warning(session) && !s->quiet)
 		cli_error(XR_EXIT_OK, "%s", xr_session_warning(session));
@@ -128,26 +136,31 @@ struct xr_session *cli_open(const struct settings *s, struct xr_error *err)
 
 /* ---- output files ------------------------------------------------------------------------------------------------ */
 
+/* The whole text first: what cannot be made touches no file. */
+static char *output_text;
+static size_t output_len;
+
 FILE *cli_output(const struct settings *s, struct xr_error *err)
 {
-	FILE *out = s->output && strcmp(s->output, "-") != 0 ? fopen(s->output, "w") : stdout;
+	(void)s;
+	FILE *out = open_memstream(&output_text, &output_len);
 	if (out)
 		return out;
 	err->code = XR_EXIT_USE;
-	snprintf(err->text, sizeof err->text, "cannot write %.800s: %s", s->output, strerror(errno));
+	snprintf(err->text, sizeof err->text, "out of memory");
 	return NULL;
 }
 
 int cli_output_close(const struct settings *s, FILE *out, const struct xr_error *err)
 {
+	struct xr_error why;
 	int exit = err ? cli_fail(err) : 0;
-	if (out == stdout)
-		return exit ? exit : cli_finish_stdout();
-	bool bad = ferror(out) != 0;
-	if ((fclose(out) || bad) && !exit)
-		exit = cli_error(XR_EXIT_USE, "cannot write %s: %s", s->output, strerror(errno ? errno : EIO));
-	if (exit)
-		unlink(s->output);
+	if (fclose(out) && !exit)
+		exit = cli_error(XR_EXIT_USE, "out of memory");
+	if (!exit && xr_report_save(s->output, output_text, output_len, &why))
+		exit = cli_fail(&why);
+	free(output_text);
+	output_text = NULL;
 	return exit;
 }
 
@@ -166,25 +179,7 @@ struct xr_plan cli_plan(const struct settings *s)
 
 int cli_can_write(const char *path, struct xr_error *err)
 {
-	char folder[PATH_MAX];
-	struct stat st;
-	const char *what = path;
-	if (!strcmp(path, "-"))
-		return 0;
-	snprintf(folder, sizeof folder, "%s", path);
-	char *slash = strrchr(folder, '/');
-	if (!slash)
-		strcpy(folder, ".");
-	else
-		slash[slash == folder] = 0;
-	bool exists = !stat(path, &st);
-	if (exists && S_ISDIR(st.st_mode))
-		errno = EISDIR;
-	else if (!access(exists && !S_ISREG(st.st_mode) ? path : folder, W_OK))
-		return 0;
-	err->code = XR_EXIT_USE;
-	snprintf(err->text, sizeof err->text, "cannot write %.800s: %s", what, strerror(errno));
-	return -1;
+	return xr_report_savable(path, err);
 }
 
 static void say_how_it_went(const struct settings *s, const struct xr_outcome *outcome)

@@ -36,7 +36,7 @@ static const struct option options[] = {
 	{"record", 0, "DIR", TEXT, AT(target.record), CMD_TARGET,
          "keep every reading there, to be replayed with --target"},
 	{"keep", 0, "DIR", TEXT, AT(target.keep), CMD_TARGET, "keep the generated C there"},
-	{"cache-dir", 0, "DIR", TEXT, AT(target.cache), CMD_TARGET,
+	{"cache-dir", 0, "DIR", TEXT, AT(target.cache), CMD_TARGET | CMD_CLEAR,
          "keep compiled experiments there [$XDG_CACHE_HOME/xray]"},
 	{"no-cache", 0, NULL, FLAG, AT(no_cache), CMD_TARGET, "keep no compiled experiments"},
 	{"type", 'T', "TYPE", TEXT, AT(type), CMD_TIME, "of p0, p1, …: i8 to i64, f32, f64, v16f32 to v64i32 [i32]"},
@@ -52,7 +52,7 @@ static const struct option options[] = {
 	{"full", 'f', NULL, FLAG, AT(full), CMD_MEASURE | CMD_SHOW, "the whole report, not one screen of it"},
 	{"all", 0, NULL, FLAG, AT(all), CMD_CHECK | CMD_DIFF, "also what agrees, and what has nothing to compare with"},
 	{"man", 0, NULL, FLAG, AT(man), CMD_LIST, "in the language of the manual page"},
-	{"quiet", 0, NULL, FLAG, AT(quiet), CMD_TARGET, "no progress, no messages but errors"},
+	{"quiet", 0, NULL, FLAG, AT(quiet), CMD_TARGET | CMD_CLEAR, "no progress, no messages but errors"},
 	{"verbose", 'v', NULL, FLAG, AT(verbose), CMD_TARGET | CMD_SHOW | CMD_LIST,
          "also how, how sure, and where the time went"},
 	{"help", 'h', NULL, FLAG, AT(help), CMD_ALL, "this help"},
@@ -97,6 +97,7 @@ const struct command cli_commands[] = {
          "As in `xray completion bash > ~/.local/share/bash-completion/completions/xray`.", 1, 1, cmd_completion},
 	{CMD_HELP, "help", "[COMMAND]", "help on a command", NULL, 0, 1, cmd_help},
 	{CMD_VERSION, "version", "", "the version", NULL, 0, 0, cmd_version},
+	{CMD_CLEAR, "clear-cache", "", "remove the compiled experiments that were kept", NULL, 0, 0, cmd_clear_cache},
 	{0, NULL, NULL, NULL, NULL, 0, 0, NULL},
 };
 

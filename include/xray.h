@@ -61,6 +61,8 @@ struct xr_options {
 	double sample_ns;    /* length of one sample; 0: from the clock */
 	bool baked;          /* the batch goes into the program: for targets that cannot be talked to */
 	uint64_t seed;       /* the same seed on a simulated or recorded machine gives the same run */
+	double budget_s;     /* that opening may take: a compiler may hang. 0: no limit */
+	const volatile int *interrupt; /* set non-zero from anywhere: opening stops soon, and fails. NULL: none */
 };
 
 struct xr_session;
@@ -129,6 +131,10 @@ struct xr_statement {
 };
 struct xr_description *xr_session_time(struct xr_session *session, const struct xr_statement *statement,
                                        const struct xr_plan *plan, struct xr_outcome *outcome, struct xr_error *err);
+
+/* Removes what was kept in a cache directory (xr_options.cache), and nothing else that may be there. One that is not there
+ * is empty. *files and *bytes get how much it was. */
+int xr_cache_clear(const char *path, size_t *files, uint64_t *bytes, struct xr_error *err);
 
 /* ---- facts -------------------------------------------------------------------------------------------------- */
 

@@ -159,6 +159,7 @@ void xr_run_step(struct xr_run *run, uint64_t seed, const enum xr_end *ends)
 		explain(run, XR_FAILED, reason);
 	} else {
 		xr_run_report(run, "", false);
+		xr_target_until(run->target, run->step_deadline_s, run->plan->interrupt);
 		xr_target_settle(run->target);
 		if (micro->run(run) && run->end == XR_END_DONE)
 			run->end = XR_END_BROKEN;
@@ -330,6 +331,7 @@ int xr_engine_run(struct xr_target *target, const struct xr_micro *const *table,
 	else if (!strcmp(xr_target_info(target)->kind, "host"))
 		xr_claims_add(d, xr_target_info(target));
 out:
+	xr_target_until(target, 0, NULL); /* what the plan points to may go */
 	xr_arena_release(&arena);
 	return rc;
 }

@@ -1,15 +1,13 @@
 #include "engine/run.h"
 
-#include <time.h>
+#include "util/watch.h"
 
 /* --quick: enough samples for the order statistic to leave out the worst, no more. */
 enum { QUICK_SAMPLES = 5, QUICK_SAMPLES_MAX = 15 };
 
 double xr_now_s(void)
 {
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec * 1e-9;
+	return xr_clock_s();
 }
 
 static int stop(struct xr_run *run, enum xr_end why)
@@ -74,8 +72,8 @@ int xr_run_time_with(struct xr_run *run, const struct xr_effort *effort, const s
 		return stop(
 			run,
 			XR_END_INTERRUPTED); /* the interrupt may have hit the target too: whatever it says is void */
-	if (rc)
-		return stop(run, XR_END_LOST);
+	if (rc) /* the target stops, too, when there is no more time */
+		return may_go_on(run) ? -1 : stop(run, XR_END_LOST);
 	for (size_t i = 0; i < n; i++)
 		to_core_cycles(run, &specs[i], &out[i]);
 	return 0;

@@ -31,11 +31,13 @@ struct xr_session *xr_session_open(const struct xr_options *options, struct xr_e
 		.cpu = o->cpu,
 		.sample_ns = o->sample_ns,
 		.baked = o->baked,
+		.watch = {.end_s = o->budget_s > 0 ? xr_clock_s() + o->budget_s : 0, .interrupt = o->interrupt},
 	};
 	struct xr_target *target =
 		o->target ? xr_target_open(o->target, &host, o->seed, err) : xr_host_open(&host, err);
 	if (!target)
 		return NULL;
+	xr_target_until(target, 0, NULL);
 	if (o->record && xr_target_record(target, o->record, err)) {
 		xr_target_free(target);
 		return NULL;

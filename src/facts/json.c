@@ -6,6 +6,7 @@
 #include "facts/facts.h"
 
 #include "util/memory.h"
+#include "util/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -151,47 +152,16 @@ static int close_written(FILE *out, const char *path, struct xr_error *err)
 	return bad ? xr_fail(err, XR_EXIT_USE, "cannot write %s: %s", path, strerror(why ? why : EIO)) : 0;
 }
 
-/* A file is replaced as a whole or not at all: an interrupted write or a full disk leaves the old one in place. */
-static int write_regular(const struct xr_description *d, const char *path, struct xr_error *err)
-{
-	char *fresh;
-	if (asprintf(&fresh, "%s.new-%ld", path, (long)getpid()) < 0)
-		abort();
-	int rc = -1;
-	int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0) {
-		xr_fail(err, XR_EXIT_USE, "cannot write %s: %s", path, strerror(errno));
-		goto out;
-	}
-	FILE *out = fdopen(fd, "w");
-	if (!out)
-		abort();
-	write_to(out, d);
-	rc = close_written(out, path, err);
-	if (!rc && rename(fresh, path))
-		rc = xr_fail(err, XR_EXIT_USE, "cannot write %s: %s", path, strerror(errno));
-	if (rc)
-		unlink(fresh);
-out:
-	free(fresh);
-	return rc;
-}
-
 int xr_description_write(const struct xr_description *d, const char *path, struct xr_error *err)
 {
-	struct stat st;
 	if (!strcmp(path, "-")) {
 		write_to(stdout, d);
 		return close_written(stdout, "standard output", err);
 	}
-	if (!lstat(path, &st) && !S_ISREG(st.st_mode)) { /* a pipe, a terminal, a link to one: nothing to replace */
-		FILE *out = fopen(path, "w");
-		if (!out)
-			return xr_fail(err, XR_EXIT_USE, "cannot write %s: %s", path, strerror(errno));
-		write_to(out, d);
-		return close_written(out, path, err);
-	}
-	return write_regular(d, path, err);
+	char *text = xr_description_text(d);
+	int rc = xr_output_write(path, text, strlen(text), err);
+	free(text);
+	return rc;
 }
 
 /* ---- in -------------------------------------------------------------------------------------------------------- */

@@ -30,6 +30,11 @@ int xr_report_header(FILE *out, const struct xr_description *d, const char *pref
  * Returns how many were drawn. */
 size_t xr_report_plot(FILE *out, const struct xr_description *d, const struct xr_style *style, const char *sel);
 
+/* A form for a file: written whole or not at all, the old one stays when something goes wrong, links are not followed
+ * (util/output.h). NULL and "-": standard output. -1: err says why. */
+int xr_report_save(const char *path, const char *text, size_t len, struct xr_error *err);
+int xr_report_savable(const char *path, struct xr_error *err); /* before: could it be? */
+
 struct xr_verdict_counts {
 	size_t agree, differ;
 	size_t unknown;  /* nothing to compare: no claim, or not measured */

@@ -2,6 +2,7 @@
 
 #include "facts/trust.h"
 
+#include "util/escape.h"
 #include "util/strbuf.h"
 
 #include <math.h>
@@ -10,14 +11,11 @@
 
 const char *xr_safe_text(struct xr_arena *arena, const char *text)
 {
-	char *safe = xr_arena_strdup(arena, text);
-	for (unsigned char *c = (unsigned char *)safe; *c; c++) {
-		if (*c < ' ' || *c == 127)
-			*c = ' ';
-		else if (*c == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0) /* control characters of the upper half, in UTF-8 */
-			c[0] = c[1] = ' ';
-	}
-	return safe;
+	struct xr_strbuf safe = {0};
+	xr_escape_terminal(&safe, text);
+	const char *copy = xr_arena_strdup(arena, xr_strbuf_text(&safe));
+	xr_strbuf_release(&safe);
+	return copy;
 }
 
 /* Three significant digits, no more decimals than say something. */

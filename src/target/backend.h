@@ -8,6 +8,7 @@
 #define XR_TARGET_BACKEND_H
 
 #include "target/target.h"
+#include "util/watch.h"
 
 /* One sample. Two lengths of the same work: time per operation is (long - short) / (long_ops - short_ops). Scripts
  * (chains of several phases), whose cost of looking at the clock is already taken off: short_ops = 0, short_ns = 0. For
@@ -55,6 +56,7 @@ struct xr_target {
 	struct xr_arena arena;        /* lives as long as the target: reasons, names */
 	struct xr_arena samples;      /* reading.sample of the last call */
 	struct xr_recorder *recorder; /* --record: NULL when off */
+	struct xr_watch watch;        /* until when everything that takes time may take it */
 	double timing_s, preparing_s; /* spent in rounds() and in prepare(), for --verbose */
 };
 

@@ -3,6 +3,7 @@
 #define XR_TARGET_OPEN_H
 
 #include "target/target.h"
+#include "util/watch.h"
 
 /* Are the target's times its own? What nobody states is found out (target/host/nature.h). */
 enum xr_timing { XR_TIMING_FIND_OUT, XR_TIMING_YES, XR_TIMING_NO };
@@ -32,19 +33,22 @@ struct xr_host_options {
 	double sample_ns;     /* 0: from the clock */
 	bool baked;           /* batch inside the agent, readings printed: no talking */
 	struct xr_target_words words;
+	struct xr_watch watch; /* until when opening may take, and the target after it until xr_target_until() */
 };
 struct xr_target *xr_host_open(const struct xr_host_options *options, struct xr_error *err);
 
-/* A machine file with kind = simulated. seed: of its noise and page placement. */
+/* A machine file with kind = simulated. seed: of its noise and page placement. The same from text that was read from
+ * there. */
 struct xr_target *xr_model_open(const char *path, uint64_t seed, struct xr_error *err);
+struct xr_target *xr_model_open_text(const char *path, const char *text, size_t bytes, uint64_t seed,
+                                     struct xr_error *err);
 
-/* A machine file with kind = recorded (path is the file, its `readings` key names the recording beside it). */
-struct xr_target *xr_replay_open(const char *path, struct xr_error *err);
+/* The text of a target file with kind = exec: fills in what `options` leave open (what they say wins). Strings live in the arena. */
+int xr_target_file_parse(const char *path, const char *text, size_t bytes, struct xr_arena *arena,
+                         struct xr_host_options *options, struct xr_error *err);
 
-/* A target file with kind = exec: fills in what `options` leave open (what they say wins). Strings live in the arena. */
-int xr_target_file_read(const char *path, struct xr_arena *arena, struct xr_host_options *options, struct xr_error *err);
-
-/* Looks at [target] kind and opens the one or the other; `host` options serve kinds that run things. */
+/* Looks at [target] kind: a machine that runs things, a simulated one, or a recording (its `readings` key names the file beside it). `host` options
+ * serve kinds that run things, their watch also reading. */
 struct xr_target *xr_target_open(const char *path, const struct xr_host_options *host, uint64_t seed,
                                  struct xr_error *err);
 

@@ -5,12 +5,15 @@
 #include "target/recording.h"
 #include "util/files.h"
 #include "util/memory.h"
+#include "util/output.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct xr_recorder {
 	FILE *file;
@@ -42,10 +45,21 @@ static int put_line(struct xr_recorder *r, json_t *line, struct xr_error *err)
 	return 0;
 }
 
+/* A name may come from a file of somebody's: in ours it stays on its line. */
+static const char *plain_name(const char *name, char plain[64])
+{
+	size_t n = 0;
+	for (; name && name[n] && n < 63; n++)
+		plain[n] = isalnum((unsigned char)name[n]) || strchr("._-+ ", name[n]) ? name[n] : '_';
+	plain[n] = '\0';
+	return n ? plain : "machine";
+}
+
 struct xr_recorder *xr_recorder_new(const char *dir, const struct xr_target_info *info, struct xr_error *err)
 {
 	struct xr_recorder *r = xr_calloc(1, sizeof *r);
 	struct xr_strbuf path = {0}, ini = {0};
+	char name[64];
 	if (xr_dir_make(dir)) {
 		xr_fail(err, XR_EXIT_USE, "cannot make the directory %s: %s", dir, strerror(errno));
 		free(r);
@@ -54,17 +68,20 @@ struct xr_recorder *xr_recorder_new(const char *dir, const struct xr_target_info
 	xr_strbuf_printf(
 		&ini,
 		"; a recording made by xray --record\n[target]\nkind = recorded\nname = %s\nreadings = readings.jsonl\n",
-		info->name && *info->name ? info->name : "machine");
+		plain_name(info->name, name));
 	xr_strbuf_printf(&path, "%s/machine.ini", dir);
-	int status = xr_file_write(xr_strbuf_text(&path), xr_strbuf_text(&ini), ini.len);
-	if (!status) {
+	int fd = -1;
+	if (!xr_output_write(xr_strbuf_text(&path), xr_strbuf_text(&ini), ini.len, err)) {
 		xr_strbuf_clear(&path);
 		xr_strbuf_printf(&path, "%s/readings.jsonl", dir);
-		r->file = fopen(xr_strbuf_text(&path), "we");
+		fd = xr_output_begin(xr_strbuf_text(&path), err);
 	}
 	r->path = xr_strdup(xr_strbuf_text(&path));
-	if (!r->file)
+	r->file = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (!r->file && fd >= 0) {
 		xr_fail(err, XR_EXIT_USE, "cannot write %s: %s", r->path, strerror(errno));
+		close(fd);
+	}
 	xr_strbuf_release(&path);
 	xr_strbuf_release(&ini);
 	if (!r->file || put_line(r, info_to_json(info), err)) {

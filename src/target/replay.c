@@ -1,6 +1,7 @@
 /* A recorded machine: answers from a file what a real one once answered. */
 #include "target/backend.h"
 #include "target/border.h"
+#include "target/initext.h"
 #include "target/open.h"
 #include "target/record.h"
 #include "target/recording.h"
@@ -8,11 +9,12 @@
 #include "util/memory.h"
 
 #include <errno.h>
-#include <ini.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { RECORDING_MAX = 256 << 20, TARGET_FILE_MAX = 1 << 20 };
 
 struct replay {
 	struct xr_target base;
@@ -100,15 +102,15 @@ static void info_from_json(struct xr_target *target, const json_t *json)
 }
 
 /* One JSON object a line; the first describes the machine. */
-static int load(struct replay *r, const char *path, struct xr_error *err)
+static int load(struct replay *r, const char *path, const struct xr_watch *watch, struct xr_error *err)
 {
 	struct xr_strbuf text = {0};
-	if (xr_file_read(path, &text)) {
+	if (xr_file_read_foreign(path, RECORDING_MAX, watch, &text)) {
 		xr_strbuf_release(&text);
-		return xr_fail(err, XR_EXIT_USE, "cannot read the recording %s: %s", path, strerror(errno));
+		return xr_fail(err, XR_EXIT_USE, "cannot read the recording %s: %s", path, xr_foreign_why(errno));
 	}
 	int number = 0, status = 0;
-	for (const char *at = xr_strbuf_text(&text); *at && !status; at += strcspn(at, "\n"), at += *at == '\n') {
+	for (const char *at = xr_strbuf_text(&text); *at && !status && !xr_watch_over(watch); at += strcspn(at, "\n"), at += *at == '\n') {
 		size_t len = strcspn(at, "\n");
 		json_error_t why;
 		json_t *line = json_loadb(at, len, 0, &why);
@@ -132,7 +134,9 @@ static int load(struct replay *r, const char *path, struct xr_error *err)
 		json_decref(line);
 	}
 	struct xr_error why = {0};
-	if (!status && !r->base.info.kind)
+	if (!status && xr_watch_over(watch))
+		status = xr_fail(err, XR_EXIT_USE, "%s: %s", path, xr_watch_why(watch));
+	else if (!status && !r->base.info.kind)
 		status = xr_fail(err, XR_EXIT_USE, "%s: not a recording: it does not say of what machine", path);
 	else if (!status && xr_border_info(&r->base.info, &why))
 		status = xr_fail(err, XR_EXIT_USE, "%s: not a machine: %s", path, why.text);
@@ -158,15 +162,14 @@ static int take_key(void *self, const char *section, const char *name, const cha
 	return 1;
 }
 
-struct xr_target *xr_replay_open(const char *path, struct xr_error *err)
+/* path: where the text is from; what it names lies beside it. */
+static struct xr_target *replay_open(const char *path, const struct xr_strbuf *text, const struct xr_watch *watch,
+                                     struct xr_error *err)
 {
 	struct keys keys = {0};
-	int line = ini_parse(path, take_key, &keys);
+	int line = xr_ini_text(xr_strbuf_text(text), text->len, take_key, &keys);
 	if (line) {
-		if (line < 0)
-			xr_fail(err, XR_EXIT_USE, "cannot read %s: %s", path, strerror(errno));
-		else
-			xr_fail(err, XR_EXIT_USE, "%s:%d: not a line of a target file", path, line);
+		xr_fail(err, XR_EXIT_USE, "%s:%d: not a line of a target file", path, line > 0 ? line : 1);
 		return NULL;
 	}
 	if (strcmp(keys.kind, "recorded") != 0 || !keys.readings[0] || keys.key[0]) {
@@ -185,31 +188,43 @@ struct xr_target *xr_replay_open(const char *path, struct xr_error *err)
 		keys.readings[0] == '/' || !slash
 			? keys.readings
 			: xr_arena_printf(&r->base.arena, "%.*s/%s", (int)(slash - path), path, keys.readings);
-	if (load(r, readings, err)) {
+	if (load(r, readings, watch, err)) {
 		replay_free(&r->base);
 		return NULL;
 	}
 	return &r->base;
 }
 
+static struct xr_target *exec_open(const char *path, const struct xr_strbuf *text, const struct xr_host_options *host,
+                                   struct xr_error *err)
+{
+	struct xr_host_options options = host ? *host : (struct xr_host_options){.cpu = -1};
+	struct xr_arena arena = {0};
+	int status = xr_target_file_parse(path, xr_strbuf_text(text), text->len, &arena, &options, err);
+	struct xr_target *target = status ? NULL : xr_host_open(&options, err);
+	xr_arena_release(&arena);
+	return target;
+}
+
+/* Read once: it may be a pipe. */
 struct xr_target *xr_target_open(const char *path, const struct xr_host_options *host, uint64_t seed,
                                  struct xr_error *err)
 {
 	struct keys keys = {0};
-	int line = ini_parse(path, take_key, &keys);
-	if (line == -1) {
-		xr_fail(err, XR_EXIT_USE, "cannot read %s: %s", path, strerror(errno));
-		return NULL;
+	struct xr_strbuf text = {0};
+	struct xr_target *target = NULL;
+	const struct xr_watch *watch = host ? &host->watch : NULL;
+	if (xr_file_read_foreign(path, TARGET_FILE_MAX, watch, &text)) {
+		xr_fail(err, XR_EXIT_USE, "cannot read %s: %s", path, xr_foreign_why(errno));
+	} else {
+		xr_ini_text(xr_strbuf_text(&text), text.len, take_key, &keys);
+		if (!strcmp(keys.kind, "recorded"))
+			target = replay_open(path, &text, watch, err);
+		else if (!strcmp(keys.kind, "exec"))
+			target = exec_open(path, &text, host, err);
+		else /* it names the line when the file is no machine */
+			target = xr_model_open_text(path, xr_strbuf_text(&text), text.len, seed, err);
 	}
-	if (!strcmp(keys.kind, "recorded"))
-		return xr_replay_open(path, err);
-	if (!strcmp(keys.kind, "exec")) {
-		struct xr_host_options options = *host;
-		struct xr_arena arena = {0};
-		struct xr_target *target =
-			xr_target_file_read(path, &arena, &options, err) ? NULL : xr_host_open(&options, err);
-		xr_arena_release(&arena);
-		return target;
-	}
-	return xr_model_open(path, seed, err); /* it names the line when the file is no machine */
+	xr_strbuf_release(&text);
+	return target;
 }

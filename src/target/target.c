@@ -15,7 +15,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum { ROUNDS_FIRST = 9, ROUNDS_MAX = 45, ROUNDS_MORE = 9, SAMPLES_MAX = 1 << 20 };
 /* Where times repeat exactly: what still differs (random replacement) shows between two, and gets more. */
@@ -76,11 +75,9 @@ const struct xr_target_info *xr_target_info(const struct xr_target *target)
 	return &target->info;
 }
 
-static double seconds_now(void)
+void xr_target_until(struct xr_target *target, double end_s, const volatile int *interrupt)
 {
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+	target->watch = (struct xr_watch){.end_s = end_s, .interrupt = interrupt};
 }
 
 /* Keeps the samples that nobody disturbed; if these are too few to decide from, the others after them, the
@@ -235,6 +232,10 @@ static int refine(struct xr_target *target, const struct xr_effort *effort, cons
 				idx[k++] = i;
 		if (!k)
 			break;
+		if (xr_watch_over(&target->watch)) {
+			status = xr_fail(err, XR_EXIT_TARGET, "%s", xr_watch_why(&target->watch));
+			break;
+		}
 		int rounds = done ? ROUNDS_MORE : effort->samples;
 		if (rounds > effort->samples_max - done)
 			rounds = effort->samples_max - done;
@@ -276,15 +277,15 @@ int xr_target_time(struct xr_target *target, const struct xr_effort *effort, con
 	}
 	struct xr_raw_list *lists = xr_calloc(n, sizeof *lists);
 
-	double start = seconds_now();
+	double start = xr_clock_s();
 	int status = target->backend->prepare(target, &e, specs, n, out, err);
-	double prepared = seconds_now();
+	double prepared = xr_clock_s();
 	target->preparing_s += prepared - start;
 	if (!status)
 		status = refine(target, &e, specs, n, lists, out, err);
 	for (size_t i = 0; i < n && !status; i++)
 		xr_border_reading(&specs[i], &out[i]);
-	target->timing_s += seconds_now() - prepared;
+	target->timing_s += xr_clock_s() - prepared;
 	if (target->backend->done)
 		target->backend->done(target);
 	for (size_t i = 0; i < n; i++)

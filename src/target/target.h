@@ -103,6 +103,10 @@ struct xr_target;
 int xr_target_time(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
                    struct xr_reading *out, struct xr_error *err);
 
+/* From now on whatever takes time (compiling, running, simulating) stops at end_s by xr_clock_s() (0: never), or as soon
+ * as *interrupt is not 0 (NULL: never); what is being timed then is lost, with that as the error. */
+void xr_target_until(struct xr_target *target, double end_s, const volatile int *interrupt);
+
 const struct xr_target_info *xr_target_info(const struct xr_target *target);
 void xr_target_spent(const struct xr_target *target, double *preparing_s, double *timing_s); /* compiling and alike; timing */
 /* Specifications without threads run on this CPU from now on. -1: this target cannot (err is untouched when it never

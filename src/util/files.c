@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -31,6 +33,78 @@ int xr_file_read(const char *path, struct xr_strbuf *out)
 	return got < 0 ? -1 : 0;
 }
 
+static const double foreign_patience_s = 10;
+
+static int wait_to_read(int fd, const struct xr_watch *watch)
+{
+	double end = xr_clock_s() + foreign_patience_s;
+	for (;;) {
+		struct pollfd wait = {fd, POLLIN, 0};
+		int n = poll(&wait, 1, 100);
+		if (n > 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -1;
+		errno = xr_watch_over(watch) ? EINTR : ETIMEDOUT;
+		if (xr_watch_over(watch) || xr_clock_s() > end)
+			return -1;
+	}
+}
+
+static int read_foreign(int fd, size_t most, const struct xr_watch *watch, struct xr_strbuf *out)
+{
+	char text[65536];
+	struct stat st;
+	if (fstat(fd, &st))
+		return -1;
+	if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode)) {
+		errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
+		return -1;
+	}
+	for (size_t len = 0;;) {
+		if (!S_ISREG(st.st_mode) && wait_to_read(fd, watch))
+			return -1;
+		ssize_t got = read(fd, text, sizeof text);
+		if (got < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (got <= 0)
+			return (int)got;
+		len += (size_t)got;
+		if (len > most) {
+			errno = EFBIG;
+			return -1;
+		}
+		xr_strbuf_add(out, text, (size_t)got);
+	}
+}
+
+int xr_file_read_foreign(const char *path, size_t most, const struct xr_watch *watch, struct xr_strbuf *out)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return -1;
+	int status = read_foreign(fd, most, watch, out), saved = errno;
+	close(fd);
+	errno = saved;
+	return status;
+}
+
+const char *xr_foreign_why(int code)
+{
+	switch (code) {
+	case EINVAL:
+		return "it is no file";
+	case EFBIG:
+		return "it is too large";
+	case ETIMEDOUT:
+		return "nobody writes to it";
+	case EINTR:
+		return "interrupted, or the time allowed was used up";
+	default:
+		return strerror(code);
+	}
+}
+
 static int write_all(int fd, const char *data, size_t len)
 {
 	while (len) {
@@ -47,7 +121,7 @@ static int write_all(int fd, const char *data, size_t len)
 
 static int write_with_mode(const char *path, const void *data, size_t len, mode_t mode)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (fd < 0)
 		return -1;
 	int status = write_all(fd, data, len), saved = errno;
@@ -66,22 +140,9 @@ int xr_file_write(const char *path, const void *data, size_t len)
 	return write_with_mode(path, data, len, 0666);
 }
 
-int xr_file_copy(const char *from, const char *to)
+int xr_file_write_program(const char *path, const void *data, size_t len)
 {
-	struct xr_strbuf data = {0}, name = {0};
-	struct stat st;
-	int status = -1;
-	if (!stat(from, &st) && !xr_file_read(from, &data)) {
-		xr_strbuf_printf(&name, "%s.%ld", to, (long)getpid());
-		status = write_with_mode(xr_strbuf_text(&name), xr_strbuf_text(&data), data.len, st.st_mode & 0700);
-		if (!status && rename(xr_strbuf_text(&name), to)) {
-			unlink(xr_strbuf_text(&name));
-			status = -1;
-		}
-	}
-	xr_strbuf_release(&data);
-	xr_strbuf_release(&name);
-	return status;
+	return write_with_mode(path, data, len, 0700);
 }
 
 int xr_dir_make(const char *path)
@@ -109,21 +170,86 @@ int xr_dir_make(const char *path)
 	return 0;
 }
 
-void xr_dir_remove(const char *path)
+static void remove_files(int fd)
 {
-	DIR *dir = opendir(path);
+	DIR *dir = fdopendir(fd);
 	struct dirent *entry;
 	while (dir && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
 			unlinkat(dirfd(dir), entry->d_name, 0);
 	if (dir)
 		closedir(dir);
+	else
+		close(fd);
+}
+
+void xr_dir_remove(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0)
+		remove_files(fd);
 	rmdir(path);
 }
 
-bool xr_dir_is_private(const char *path)
+/* ---- private directories ---- */
+
+static const char private_name[] = "xray.XXXXXX";
+
+/* One of ours, and nobody holds its lock: its owner was killed, or crashed. */
+static void sweep_one(int parent, const char *name)
 {
 	struct stat st;
-	return !lstat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 022) &&
-	       !access(path, W_OK | X_OK);
+	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (!fstat(fd, &st) && st.st_uid == geteuid() && (st.st_mode & 0777) == 0700 && !flock(fd, LOCK_EX | LOCK_NB)) {
+		int files = dup(fd);
+		if (files >= 0)
+			remove_files(files);
+		unlinkat(parent, name, AT_REMOVEDIR);
+	}
+	close(fd);
+}
+
+static void sweep(const char *parent)
+{
+	DIR *dir = opendir(parent);
+	struct dirent *entry;
+	while (dir && (entry = readdir(dir)))
+		if (strlen(entry->d_name) == sizeof private_name - 1 && !strncmp(entry->d_name, private_name, 5))
+			sweep_one(dirfd(dir), entry->d_name);
+	if (dir)
+		closedir(dir);
+}
+
+/* Whoever sweeps may be quicker than we lock: then the directory is gone, and there is another. */
+char *xr_private_make(const char *parent, int *lock)
+{
+	sweep(parent);
+	for (int i = 0; i < 100; i++) {
+		struct xr_strbuf path = {0};
+		struct stat st;
+		xr_strbuf_printf(&path, "%s/%s", parent, private_name);
+		if (!mkdtemp(path.data)) {
+			int saved = errno;
+			xr_strbuf_release(&path);
+			errno = saved;
+			return NULL;
+		}
+		*lock = open(path.data, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		bool swept = *lock >= 0 && flock(*lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+		if (*lock >= 0 && !swept && !fstat(*lock, &st) && st.st_nlink > 0)
+			return path.data;
+		if (*lock >= 0)
+			close(*lock);
+		xr_strbuf_release(&path);
+	}
+	errno = EAGAIN;
+	return NULL;
+}
+
+void xr_private_remove(const char *path, int lock)
+{
+	xr_dir_remove(path);
+	close(lock);
 }

@@ -32,7 +32,7 @@ $ echo file > file; xray --cache-dir file/cache timer
 ? 2
 $ XDG_CACHE_HOME=/dev/null/x xray --target $TOP/machines/p6.ini timer > /dev/null
 $ XDG_CACHE_HOME=/dev/null/x xray timer > /dev/null
-2| xray: cannot use the cache /dev/null/x/xray (Not a directory): compiling everything anew
+2| xray: cannot use the cache /dev/null/x/xray (*: Not a directory): compiling everything anew
 2| ...
 $ ls
 file

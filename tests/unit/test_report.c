@@ -73,7 +73,7 @@ static void text_from_files_cannot_steer_the_terminal(void **state)
 	(void)state;
 	assert_string_equal(xr_safe_text(&arena, "a\033[31m\nb\xc2\x9b"
 	                                         "c"),
-	                    "a [31m b  c");
+	                    "a\\x1b[31m\\x0ab\\u{9b}c");
 	struct xr_description *d = xr_description_new();
 	json_object_set_new(xr_description_target(d), "cpu", json_string("evil\033]0;title\007"));
 	xr_fact_text(d, "a.b", "x\033[2Jy", 0.99, "m\033[2J");

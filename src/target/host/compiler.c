@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 const double xr_compile_timeout_s = 120;
 
@@ -51,8 +52,10 @@ struct xr_command xr_compiler_command(struct xr_toolchain *tc, enum xr_flavour f
 const char *xr_compiler_complaint(struct xr_toolchain *tc, const struct xr_job *job)
 {
 	const char *text = xr_strbuf_text(&job->output), *line = text;
-	if (job->status == -2)
+	if (job->status == XR_JOB_TOO_LONG)
 		return "the compiler did not finish";
+	if (job->status == XR_JOB_STOPPED)
+		return xr_watch_why(tc->watch);
 	for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
 		size_t len = strcspn(at, "\n");
 		if (memmem(at, len, "error", 5) || memmem(at, len, "Error", 5)) {
@@ -78,9 +81,9 @@ static int macros(struct xr_toolchain *tc, const char *flag, struct xr_strbuf *o
 	xr_command_add(&c, "-E");
 	xr_command_add(&c, "-x");
 	xr_command_add(&c, "c");
-	xr_command_add(&c, "/dev/null");
-	struct xr_job job = {.argv = c.argv};
-	xr_jobs_run(&job, 1, 1, xr_compile_timeout_s);
+	xr_command_add(&c, "-"); /* standard input is empty */
+	struct xr_job job = {.argv = c.argv, .tmp = tc->work};
+	xr_jobs_run(&job, 1, 1, xr_compile_timeout_s, tc->watch);
 	free(c.argv);
 	xr_strbuf_add(out, xr_strbuf_text(&job.output), job.output.len);
 	xr_strbuf_release(&job.output);
@@ -115,8 +118,8 @@ static void find_triple(struct xr_toolchain *tc)
 {
 	struct xr_command c = xr_compiler_command(tc, XR_PLAIN);
 	xr_command_add(&c, "-dumpmachine");
-	struct xr_job job = {.argv = c.argv};
-	xr_jobs_run(&job, 1, 1, xr_compile_timeout_s);
+	struct xr_job job = {.argv = c.argv, .tmp = tc->work};
+	xr_jobs_run(&job, 1, 1, xr_compile_timeout_s, tc->watch);
 	free(c.argv);
 	size_t len = strcspn(xr_strbuf_text(&job.output), "\n");
 	if (!job.status && len && len < 100)
@@ -124,12 +127,64 @@ static void find_triple(struct xr_toolchain *tc)
 	xr_strbuf_release(&job.output);
 }
 
+/* A file as it is now: another compiler of the same name is another compiler. */
+static uint64_t file_key(uint64_t key, const char *word)
+{
+	struct stat st;
+	char *path = strchr(word, '/') ? xr_strdup(word) : xr_program_find(word);
+	key = xr_hash(key, word, strlen(word));
+	if (path && !stat(path, &st)) {
+		const int64_t what[] = {st.st_size, st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (int64_t)st.st_ino};
+		key = xr_hash(xr_hash(key, path, strlen(path)), what, sizeof what);
+	}
+	free(path);
+	return key;
+}
+
+/* One of the programs behind a driver, by its own words. */
+static uint64_t helper_key(struct xr_toolchain *tc, uint64_t key, const char *question)
+{
+	struct xr_command c = {0};
+	xr_command_add_words(tc, &c, tc->cc);
+	xr_command_add(&c, question);
+	struct xr_job job = {.argv = c.argv, .tmp = tc->work};
+	xr_jobs_run(&job, 1, 1, xr_compile_timeout_s, tc->watch);
+	char *line = xr_arena_printf(tc->arena, "%.*s", (int)strcspn(xr_strbuf_text(&job.output), "\n"),
+	                             xr_strbuf_text(&job.output));
+	xr_strbuf_release(&job.output);
+	free(c.argv);
+	return file_key(key, line);
+}
+
+/* The compiler by path, size and date of the command's words (`ccache gcc`), of the compiler proper and the assembler, and
+ * by its flags. Its version is among the macros. */
+static uint64_t who(struct xr_toolchain *tc)
+{
+	struct xr_command c = xr_compiler_command(tc, XR_PLAIN);
+	uint64_t key = 2;
+	xr_command_add_words(tc, &c, tc->agent_flags); /* headers that it is compiled with */
+	xr_command_add_words(tc, &c, tc->ldflags);
+	for (size_t i = 0; i < c.n; i++)
+		key = file_key(key, c.argv[i]);
+	free(c.argv);
+	if (tc->gnu) {
+		key = helper_key(tc, key, "-print-prog-name=cc1");
+		key = helper_key(tc, key, "-print-prog-name=as");
+	}
+	return key;
+}
+
 static int find_out(struct xr_toolchain *tc, struct xr_error *err)
 {
 	static const char *const native_flags[] = {"-march=native", "-mcpu=native"};
 	struct xr_strbuf text = {0};
 	int status = macros(tc, NULL, &text);
-	if (status == -1) {
+	if (status == XR_JOB_STOPPED || status == XR_JOB_TOO_LONG) {
+		xr_strbuf_release(&text);
+		return xr_fail(err, XR_EXIT_TARGET, "the compiler '%s' did not answer: %s", tc->cc,
+		               status == XR_JOB_STOPPED ? xr_watch_why(tc->watch) : "it does not finish");
+	}
+	if (status == XR_JOB_NOT_STARTED) {
 		xr_fail(err, XR_EXIT_TARGET,
 		        "cannot run the compiler '%s' (%s): install one (apt-get install gcc) or name it with --cc",
 		        tc->cc, xr_strbuf_text(&text));
@@ -138,7 +193,7 @@ static int find_out(struct xr_toolchain *tc, struct xr_error *err)
 	}
 	tc->gnu = status == 0 && macro(tc, &text, "__GNUC__");
 	tc->name = compiler_name(tc, &text);
-	tc->identity[XR_PLAIN] = xr_hash(xr_hash(1, tc->cc, strlen(tc->cc)), xr_strbuf_text(&text), text.len);
+	tc->identity[XR_PLAIN] = xr_hash(who(tc), xr_strbuf_text(&text), text.len);
 	for (size_t i = 0; tc->gnu && !tc->native_flag && i < sizeof native_flags / sizeof *native_flags; i++) {
 		xr_strbuf_clear(&text);
 		if (macros(tc, native_flags[i], &text) == 0) {
@@ -160,44 +215,55 @@ const char *xr_compiled_path(struct xr_toolchain *tc, uint64_t key, const char *
 	return xr_arena_printf(tc->arena, "%s/%016" PRIx64 "%s", tc->work, key, suffix);
 }
 
-/* Brings a file of the cache into the work directory. */
+/* Brings an entry of the cache into the work directory. */
 bool xr_compiled_before(struct xr_toolchain *tc, uint64_t key, const char *suffix)
 {
 	const char *here = xr_compiled_path(tc, key, suffix);
+	struct xr_strbuf data = {0};
 	if (xr_file_exists(here))
 		return true;
-	if (!tc->cache)
-		return false;
-	return !xr_file_copy(xr_arena_printf(tc->arena, "%s/%016" PRIx64 "%s", tc->cache, key, suffix), here);
+	bool there = xr_cache_get(&tc->cache, key, suffix, &data) &&
+	             !xr_file_write_program(here, xr_strbuf_text(&data), data.len);
+	xr_strbuf_release(&data);
+	return there;
 }
 
-/* A cache that cannot take a file is no reason to stop. */
 void xr_compiled_keep(struct xr_toolchain *tc, uint64_t key, const char *suffix)
 {
-	if (tc->cache)
-		xr_file_copy(xr_compiled_path(tc, key, suffix),
-		             xr_arena_printf(tc->arena, "%s/%016" PRIx64 "%s", tc->cache, key, suffix));
+	struct xr_strbuf data = {0};
+	if (tc->cache.dir >= 0 && !xr_file_read(xr_compiled_path(tc, key, suffix), &data))
+		xr_cache_put(&tc->cache, key, suffix, xr_strbuf_text(&data), data.len);
+	xr_strbuf_release(&data);
 }
 
-static int open_cache(struct xr_toolchain *tc, const char *cache)
+static void open_cache(struct xr_toolchain *tc, const char *cache)
 {
-	if (!cache)
-		return 0;
-	if (xr_dir_make(cache))
+	struct xr_strbuf why = {0};
+	if (xr_cache_open(&tc->cache, cache, &why))
 		tc->warning = xr_arena_printf(tc->arena, "cannot use the cache %s (%s): compiling everything anew",
-		                              cache, strerror(errno));
-	else if (!xr_dir_is_private(cache))
-		tc->warning =
-			xr_arena_printf(tc->arena, "not using the cache %s: it is not writable by you alone", cache);
-	else
-		tc->cache = xr_arena_strdup(tc->arena, cache);
+		                              cache, xr_strbuf_text(&why));
+	xr_strbuf_release(&why);
+}
+
+static int make_work(struct xr_toolchain *tc, const char *tmp, struct xr_error *err)
+{
+	if (!tmp || !*tmp)
+		tmp = "/tmp";
+	char *work = xr_private_make(tmp, &tc->work_lock);
+	if (!work)
+		return xr_fail(err, XR_EXIT_TARGET, "cannot make a private directory in %s: %s", tmp, strerror(errno));
+	tc->work = xr_arena_strdup(tc->arena, work);
+	free(work);
+	for (const struct xr_embedded *e = xr_agent_text; e->name; e++)
+		if (xr_file_write(xr_arena_printf(tc->arena, "%s/%s", tc->work, e->name), e->text, strlen(e->text)))
+			return xr_fail(err, XR_EXIT_TARGET, "cannot write to %s: %s", tc->work, strerror(errno));
 	return 0;
 }
 
 int xr_toolchain_init(struct xr_toolchain *tc, const struct xr_host_options *options, int parallel,
-                      struct xr_arena *arena, struct xr_error *err)
+                      struct xr_arena *arena, const struct xr_watch *watch, struct xr_error *err)
 {
-	*tc = (struct xr_toolchain){.arena = arena, .parallel = parallel};
+	*tc = (struct xr_toolchain){.arena = arena, .parallel = parallel, .watch = watch, .cache.dir = -1};
 	tc->cc = xr_arena_strdup(arena, options->cc && *options->cc ? options->cc : "cc");
 	tc->cflags = xr_arena_strdup(arena, options->cflags ? options->cflags : "-O2");
 	struct xr_command check = {0};
@@ -209,7 +275,7 @@ int xr_toolchain_init(struct xr_toolchain *tc, const struct xr_host_options *opt
 	tc->ldflags = xr_arena_strdup(arena, options->words.ldflags ? options->words.ldflags : "");
 	tc->agent_flags = xr_arena_strdup(arena, options->words.agent_flags ? options->words.agent_flags : "");
 	tc->threads = !options->words.no_threads;
-	if (find_out(tc, err))
+	if (make_work(tc, options->tmp, err) || find_out(tc, err))
 		return -1;
 	if (options->form && strcmp(options->form, "barrier") && strcmp(options->form, "switch"))
 		return xr_fail(err, XR_EXIT_USE, "--form is 'barrier' or 'switch', not '%s'", options->form);
@@ -220,20 +286,15 @@ int xr_toolchain_init(struct xr_toolchain *tc, const struct xr_host_options *opt
 			return xr_fail(err, XR_EXIT_USE, "cannot make the directory %s: %s", tc->keep, strerror(errno));
 	}
 	open_cache(tc, options->cache);
-	char *work = xr_arena_printf(arena, "%s/xray.XXXXXX", options->tmp && *options->tmp ? options->tmp : "/tmp");
-	if (!mkdtemp(work))
-		return xr_fail(err, XR_EXIT_TARGET, "cannot make a private directory %s: %s", work, strerror(errno));
-	tc->work = work;
-	for (const struct xr_embedded *e = xr_agent_text; e->name; e++)
-		if (xr_file_write(xr_arena_printf(arena, "%s/%s", work, e->name), e->text, strlen(e->text)))
-			return xr_fail(err, XR_EXIT_TARGET, "cannot write to %s: %s", work, strerror(errno));
 	return 0;
 }
 
 void xr_toolchain_release(struct xr_toolchain *tc)
 {
+	if (tc->arena) /* it was begun */
+		xr_cache_close(&tc->cache);
 	if (tc->work)
-		xr_dir_remove(tc->work);
+		xr_private_remove(tc->work, tc->work_lock);
 	tc->work = NULL;
 	free(tc->known);
 	tc->known = NULL;

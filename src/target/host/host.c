@@ -7,6 +7,7 @@
  */
 #include "target/host/host.h"
 #include "target/host/nature.h"
+#include "target/host/compiler.h"
 #include "target/host/os.h"
 #include "target/open.h"
 #include "util/hash.h"
@@ -31,28 +32,27 @@ static double patience(const struct xr_host *h, double seconds)
 static int start_agent(struct xr_host *h, struct xr_proc *proc, const char *program, struct xr_error *err)
 {
 	struct xr_strbuf cpus = {0};
+	struct xr_command c = {0};
 	char memory[32], adds[16], alone[32];
-	const char *argv[64];
-	size_t n = 0;
 	char **words = h->runner ? xr_words_split(h->runner) : NULL;
-	for (char **w = words; w && *w && n < 56; w++)
-		argv[n++] = *w;
+	for (char **w = words; w && *w; w++)
+		xr_command_add(&c, *w);
 	xr_strbuf_printf(&cpus, "%d", h->base.info.can_pin ? h->cpu : -1);
 	for (int i = 0; h->base.info.can_pin && i < h->n_cpus; i++)
 		if (h->cpus[i] != h->cpu)
 			xr_strbuf_printf(&cpus, ",%d", h->cpus[i]);
 	snprintf(memory, sizeof memory, "%" PRIu64, h->base.info.memory_bytes);
-	argv[n++] = program;
-	argv[n++] = xr_strbuf_text(&cpus);
-	argv[n++] = memory;
 	snprintf(adds, sizeof adds, "%d", h->reference_adds);
-	argv[n++] = adds;
 	snprintf(alone, sizeof alone, "%.17g", h->core_alone);
-	argv[n++] = alone;
-	argv[n++] = h->repeats < 0 ? "-1" : h->repeats ? "1" : "0";
-	argv[n] = NULL;
-	int status = xr_proc_start(proc, argv, err);
+	xr_command_add(&c, program);
+	xr_command_add(&c, xr_strbuf_text(&cpus));
+	xr_command_add(&c, memory);
+	xr_command_add(&c, adds);
+	xr_command_add(&c, alone);
+	xr_command_add(&c, h->repeats < 0 ? "-1" : h->repeats ? "1" : "0");
+	int status = xr_proc_start(proc, c.argv, err);
 	xr_strbuf_release(&cpus);
+	free(c.argv);
 	free(words);
 	return status;
 }
@@ -82,12 +82,14 @@ static int greet(struct xr_host *h, struct xr_proc *proc, struct xr_error *err)
 {
 	const char *line;
 	int cpu;
-	if (!xr_proc_send(proc, "hello\n", 6) && xr_proc_line(proc, patience(h, 10), &line) == 1 &&
+	if (!xr_proc_send(proc, "hello\n", 6, &h->base.watch) && xr_proc_line(proc, patience(h, 10), &h->base.watch, &line) == 1 &&
 	    sscanf(line, "hello 1 %lf %lf %d %lf %d %d", &h->cost_ns, &h->granule_ns, &h->reference_adds,
 	           &h->core_alone, &cpu, &h->repeats) == 6) {
 		now_on(h, cpu);
-		if (sensible(h))
+		if (sensible(h)) {
+			xr_toolchain_proved(&h->tc);
 			return 0;
+		}
 		xr_proc_stop(proc, NULL);
 		return xr_fail(err, XR_EXIT_TARGET, "the agent's clock cannot be: it costs %g ns and goes in steps of %g ns",
 		               h->cost_ns, h->granule_ns);
@@ -185,18 +187,23 @@ static void take_sample(struct xr_host *h, const char *line, struct xr_raw_list 
 	xr_raw_add(&lists[h->order[index]], raw);
 }
 
-enum ending { DONE, DIED, SILENT };
+enum ending { DONE, DIED, SILENT, ENDLESS, STOPPED };
 
 /* Reads answers until `done`. *at gets the specification that was tried last, n_order when none. */
 static enum ending listen(struct xr_host *h, struct xr_proc *proc, double silence_s, struct xr_raw_list *lists,
                           struct xr_reading *out, size_t *at)
 {
 	const char *line;
+	double end_s = xr_clock_s() + patience(h, silence_s) * (double)(h->n_order + 2);
 	*at = h->n_order;
 	for (;;) {
-		int got = xr_proc_line(proc, patience(h, silence_s), &line);
+		int got = xr_proc_line(proc, patience(h, silence_s), &h->base.watch, &line);
+		if (got <= 0 && xr_watch_over(&h->base.watch))
+			return STOPPED;
 		if (got <= 0)
-			return got ? SILENT : DIED;
+			return got == -2 ? ENDLESS : got ? SILENT : DIED;
+		if (xr_clock_s() > end_s)
+			return ENDLESS;
 		size_t index;
 		double code_bytes;
 		double left_ns, quiet_ns;
@@ -225,10 +232,12 @@ static enum ending listen(struct xr_host *h, struct xr_proc *proc, double silenc
 static const char *how_it_ended(struct xr_host *h, struct xr_proc *proc, enum ending ending, double silence_s)
 {
 	struct xr_strbuf how = {0};
+	struct xr_arena *arena = &h->base.arena;
 	xr_proc_stop(proc, &how);
-	const char *text =
-		ending == SILENT ? xr_arena_printf(&h->base.arena, "did not end within %.0f s", patience(h, silence_s))
-				 : xr_arena_strdup(&h->base.arena, xr_strbuf_text(&how));
+	const char *text = ending == SILENT    ? xr_arena_printf(arena, "did not end within %.0f s", patience(h, silence_s))
+	                   : ending == ENDLESS ? "talks without end"
+	                   : ending == STOPPED ? xr_watch_why(&h->base.watch)
+	                                       : xr_arena_strdup(arena, xr_strbuf_text(&how));
 	xr_strbuf_release(&how);
 	return text;
 }
@@ -252,7 +261,7 @@ static int get_ready(struct xr_host *h, struct xr_reading *out, struct xr_error 
 		if (revive(h, err))
 			return -1;
 		tell(h, &text);
-		int sent = xr_proc_send(proc, xr_strbuf_text(&text), text.len);
+		int sent = xr_proc_send(proc, xr_strbuf_text(&text), text.len, &h->base.watch);
 		xr_strbuf_release(&text);
 		enum ending ending = sent ? DIED : listen(h, proc, try_silence_s(h), NULL, out, &at);
 		if (sent)
@@ -260,6 +269,8 @@ static int get_ready(struct xr_host *h, struct xr_reading *out, struct xr_error 
 		if (ending == DONE)
 			return 0;
 		const char *how = how_it_ended(h, proc, ending, try_silence_s(h));
+		if (xr_watch_over(&h->base.watch))
+			return xr_fail(err, XR_EXIT_TARGET, "%s", xr_watch_why(&h->base.watch));
 		if (at < h->n_order) {
 			xr_reading_fail(&out[h->order[at]], XR_READ_FAILED, how);
 			h->out_of_play[h->order[at]] = true;
@@ -292,7 +303,7 @@ static int ask_rounds(struct xr_host *h, const size_t *idx, size_t k, int rounds
 	enum ending ending = DONE;
 	if (asked) {
 		double silence = rounds_silence_s(h, asked, rounds);
-		ending = xr_proc_send(proc, xr_strbuf_text(&text), text.len)
+		ending = xr_proc_send(proc, xr_strbuf_text(&text), text.len, &h->base.watch)
 		                 ? DIED
 		                 : listen(h, proc, silence, lists, out, &at);
 		if (ending != DONE)
@@ -309,7 +320,7 @@ static int host_bake(struct xr_host *h, struct xr_reading *out, struct xr_stream
 static void forget_batch(struct xr_host *h)
 {
 	if (h->visitor.pid)
-		xr_proc_send(&h->visitor, "quit\n", 5);
+		xr_proc_send(&h->visitor, "quit\n", 5, &h->base.watch);
 	xr_proc_stop(&h->visitor, NULL);
 	free(h->lines);
 	free(h->out_of_play);
@@ -342,7 +353,7 @@ static bool still_ready(struct xr_host *h, const struct xr_spec *specs, uint64_t
 	if (!key || key != h->key || !h->visitor.pid)
 		return false;
 	give_patience(h, &text);
-	bool told = !xr_proc_send(&h->visitor, xr_strbuf_text(&text), text.len);
+	bool told = !xr_proc_send(&h->visitor, xr_strbuf_text(&text), text.len, &h->base.watch);
 	xr_strbuf_release(&text);
 	h->specs = specs;
 	for (size_t i = 0; i < h->n && told; i++)
@@ -414,6 +425,8 @@ static int host_rounds(struct xr_target *target, const size_t *idx, size_t k, in
 	if (!status)
 		return 0;
 	h->key = 0;
+	if (xr_watch_over(&h->base.watch))
+		return xr_fail(err, XR_EXIT_TARGET, "%s", xr_watch_why(&h->base.watch));
 	for (size_t j = 0; j < k; j++) {
 		size_t i = idx[j];
 		if (k == 1) {
@@ -435,7 +448,7 @@ static void host_done(struct xr_target *target)
 {
 	struct xr_host *h = (struct xr_host *)target;
 	if (h->resident.pid && !h->program)
-		xr_proc_send(&h->resident, "clear\n", 6);
+		xr_proc_send(&h->resident, "clear\n", 6, &h->base.watch);
 	for (size_t i = 0; h->baked_samples && i < h->n; i++)
 		free(h->baked_samples[i].raw);
 	free(h->baked_samples);
@@ -448,7 +461,7 @@ static void host_free(struct xr_target *target)
 {
 	struct xr_host *h = (struct xr_host *)target;
 	if (h->resident.pid)
-		xr_proc_send(&h->resident, "quit\n", 5);
+		xr_proc_send(&h->resident, "quit\n", 5, &h->base.watch);
 	xr_proc_stop(&h->resident, NULL);
 	forget_batch(h);
 	xr_toolchain_release(&h->tc);
@@ -518,8 +531,8 @@ static void host_settle(struct xr_target *target)
 	struct xr_host *h = (struct xr_host *)target;
 	const char *line;
 	int cpu;
-	if (h->n_cpus > 1 && h->resident.pid && !xr_proc_send(&h->resident, "settle\n", 7) &&
-	    xr_proc_line(&h->resident, patience(h, 10), &line) == 1 && sscanf(line, "at %d", &cpu) == 1)
+	if (h->n_cpus > 1 && h->resident.pid && !xr_proc_send(&h->resident, "settle\n", 7, &h->base.watch) &&
+	    xr_proc_line(&h->resident, patience(h, 10), &h->base.watch, &line) == 1 && sscanf(line, "at %d", &cpu) == 1)
 		now_on(h, cpu);
 }
 
@@ -592,6 +605,7 @@ struct xr_target *xr_host_open(const struct xr_host_options *options, struct xr_
 	struct xr_host *h = xr_calloc(1, sizeof *h);
 	struct xr_target_info *info = &h->base.info;
 	xr_target_init(&h->base, &host_backend);
+	h->base.watch = options->watch;
 	describe(h, options);
 	h->runner = options->runner ? xr_arena_strdup(&h->base.arena, options->runner) : NULL;
 	h->baked = options->baked;
@@ -610,7 +624,7 @@ struct xr_target *xr_host_open(const struct xr_host_options *options, struct xr_
 		goto fail;
 	}
 	free(words);
-	if (xr_toolchain_init(&h->tc, options, info->n_cpus, &h->base.arena, err))
+	if (xr_toolchain_init(&h->tc, options, info->n_cpus, &h->base.arena, &h->base.watch, err))
 		goto fail;
 	if (options->cpu < 0)
 		h->n_cpus = xr_os_quiet_cpus(info->cpu_ids, info->n_cpus, h->cpus, XR_HOST_CPUS);

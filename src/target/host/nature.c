@@ -29,8 +29,11 @@ struct about {
 
 static int ask(struct xr_host *h, const char *line, const char **answer)
 {
-	return xr_proc_send(&h->resident, line, strlen(line)) || xr_proc_line(&h->resident, answer_s, answer) != 1 ? -1
-	                                                                                                           : 0;
+	const struct xr_watch *watch = &h->base.watch;
+	return xr_proc_send(&h->resident, line, strlen(line), watch) ||
+	                       xr_proc_line(&h->resident, answer_s, watch, answer) != 1
+	               ? -1
+	               : 0;
 }
 
 static int ask_about(struct xr_host *h, struct about *about)

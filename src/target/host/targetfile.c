@@ -3,6 +3,7 @@
  * In every value `{dir}` stands for the folder of the file, so that a board's hooks can lie beside it. What the command
  * line says wins over the file.
  */
+#include "target/initext.h"
 #include "target/open.h"
 
 #include "util/files.h"
@@ -186,16 +187,17 @@ static int set_clock(struct reader *r, const char *path, struct xr_error *err)
 	return 0;
 }
 
-int xr_target_file_read(const char *path, struct xr_arena *arena, struct xr_host_options *options, struct xr_error *err)
+int xr_target_file_parse(const char *path, const char *text, size_t bytes, struct xr_arena *arena,
+                         struct xr_host_options *options, struct xr_error *err)
 {
 	struct reader r = {.arena = arena, .options = options, .dir = "."};
 	char *here = realpath(path, NULL), *slash = here ? strrchr(here, '/') : NULL;
 	if (slash)
 		r.dir = xr_arena_printf(arena, "%.*s", (int)(slash - here), here);
 	free(here);
-	int line = ini_parse(path, take_line, &r);
+	int line = xr_ini_text(text, bytes, take_line, &r);
 	if (line < 0)
-		return xr_fail(err, XR_EXIT_USE, "cannot read %s: %s", path, strerror(errno));
+		return xr_fail(err, XR_EXIT_USE, "%s: no memory for its lines", path);
 	if (line > 0)
 		return xr_fail(err, XR_EXIT_USE, "%s:%d: %s", path, line,
 		               r.wrong[0] ? r.wrong : "not a line of a target file");

@@ -6,6 +6,7 @@
 #include "util/files.h"
 #include "util/hash.h"
 #include "util/memory.h"
+#include "util/output.h"
 #include "util/proc.h"
 
 #include <errno.h>
@@ -16,7 +17,7 @@
 
 /* Specifications and statements in one run of the compiler: enough that starting it does not matter, few enough that all
  * CPUs are busy to the end. */
-enum { UNIT_SPECS = 48, UNIT_STATEMENTS = 400, UNITS_PER_CPU = 4 };
+enum { UNIT_SPECS = 48, UNIT_STATEMENTS = 400, UNITS_PER_CPU = 4, HUNG_MAX = 2 };
 
 /* ---- units ---- */
 
@@ -29,22 +30,25 @@ struct unit {
 	enum xr_flavour flavour;
 	uint64_t key;
 	const char *output; /* of the compiler, when it refused the unit */
+	bool hung;          /* the compiler did not finish it */
 };
+
+static const char *const unit_flags[] = {"-w", "-fno-math-errno", "-ffp-contract=fast"};
 
 static uint64_t agent_key(const struct xr_toolchain *tc)
 {
 	uint64_t key = tc->identity[XR_PLAIN];
 	for (const struct xr_embedded *e = xr_agent_text; e->name; e++)
 		key = xr_hash(key, e->text, strlen(e->text));
-	key = xr_hash(key, tc->agent_flags, strlen(tc->agent_flags));
-	key = xr_hash(key + tc->threads, tc->ldflags, strlen(tc->ldflags));
-	return xr_hash(key, tc->cflags, strlen(tc->cflags));
+	return key + tc->threads; /* flags are part of the identity */
 }
 
 /* Only the frame takes part in the key of a unit, not the whole agent. */
 static uint64_t frame_key(const struct xr_toolchain *tc, enum xr_flavour flavour)
 {
-	uint64_t key = xr_hash(tc->identity[flavour], tc->cflags, strlen(tc->cflags));
+	uint64_t key = tc->identity[flavour]; /* flags are part of it */
+	for (size_t i = 0; i < sizeof unit_flags / sizeof *unit_flags; i++)
+		key = xr_hash(key, unit_flags[i], strlen(unit_flags[i]));
 	for (const struct xr_embedded *e = xr_agent_text; e->name; e++)
 		if (!strcmp(e->name, "nano.h"))
 			key = xr_hash(key, e->text, strlen(e->text));
@@ -60,12 +64,14 @@ static int write_unit(struct xr_toolchain *tc, struct unit *u, struct xr_error *
 	xr_emit_unit(&text, specs, u->n, tc->form);
 	free(specs);
 	u->key = xr_hash(frame_key(tc, u->flavour), xr_strbuf_text(&text), text.len);
-	int status = xr_file_write(xr_compiled_path(tc, u->key, ".c"), xr_strbuf_text(&text), text.len);
-	if (!status && tc->keep)
-		status = xr_file_write(xr_arena_printf(tc->arena, "%s/%016" PRIx64 ".c", tc->keep, u->key),
-		                       xr_strbuf_text(&text), text.len);
+	int status = 0;
+	if (xr_file_write(xr_compiled_path(tc, u->key, ".c"), xr_strbuf_text(&text), text.len))
+		status = xr_fail(err, XR_EXIT_TARGET, "cannot write generated code: %s", strerror(errno));
+	else if (tc->keep)
+		status = xr_output_write(xr_arena_printf(tc->arena, "%s/%016" PRIx64 ".c", tc->keep, u->key),
+		                         xr_strbuf_text(&text), text.len, err);
 	xr_strbuf_release(&text);
-	return status ? xr_fail(err, XR_EXIT_TARGET, "cannot write generated code: %s", strerror(errno)) : 0;
+	return status;
 }
 
 /* What was seen in the compiled loops, kept beside the object: a line per specification. */
@@ -112,9 +118,8 @@ static struct xr_command step(struct xr_toolchain *tc, const struct unit *u, boo
 	struct xr_command c = xr_compiler_command(tc, u->flavour);
 	const char *from = xr_compiled_path(tc, u->key, second ? ".s" : ".c");
 	if (tc->gnu) {
-		xr_command_add(&c, "-w");
-		xr_command_add(&c, "-fno-math-errno");
-		xr_command_add(&c, "-ffp-contract=fast");
+		for (size_t i = 0; i < sizeof unit_flags / sizeof *unit_flags; i++)
+			xr_command_add(&c, unit_flags[i]);
 		xr_command_add(&c, second ? "-c" : "-S");
 	} else {
 		xr_command_add(&c, "-c");
@@ -134,10 +139,15 @@ static void compile_step(struct xr_toolchain *tc, struct unit **units, size_t n,
 	for (size_t i = 0; i < n; i++)
 		if (!failure[i]) {
 			jobs[k].argv = step(tc, units[i], second).argv;
+			jobs[k].tmp = tc->work;
 			which[k++] = i;
 		}
-	xr_jobs_run(jobs, k, tc->parallel, xr_compile_timeout_s);
+	xr_jobs_run(jobs, k, tc->parallel, xr_compile_timeout_s, tc->watch);
 	for (size_t i = 0; i < k; i++) {
+		if (jobs[i].status == XR_JOB_TOO_LONG) {
+			units[which[i]]->hung = true;
+			tc->n_hung++;
+		}
 		if (jobs[i].status) {
 			failure[which[i]] = xr_compiler_complaint(tc, &jobs[i]);
 			units[which[i]]->output = xr_arena_strdup(tc->arena, xr_strbuf_text(&jobs[i].output));
@@ -174,6 +184,12 @@ static int compile_units(struct xr_toolchain *tc, struct unit *units, size_t n, 
 		compile_step(tc, todo, k, false, todo_failure);
 		if (tc->gnu)
 			compile_step(tc, todo, k, true, todo_failure);
+		if (xr_watch_over(tc->watch))
+			status = xr_fail(err, XR_EXIT_TARGET, "%s", xr_watch_why(tc->watch));
+		else if (tc->n_hung > HUNG_MAX)
+			status = xr_fail(err, XR_EXIT_TARGET, "the compiler '%s' does not finish", tc->cc);
+	}
+	if (!status) {
 		for (size_t i = 0; i < k; i++) {
 			failure[todo[i] - units] = todo_failure[i];
 			if (todo_failure[i])
@@ -383,8 +399,9 @@ static int compile_all(struct xr_toolchain *tc, struct units *todo, struct units
 			struct unit *u = &todo->unit[i];
 			if (!failure[i]) {
 				add_unit(objects, *u);
-			} else if (u->n == 1) {
-				u->out[0]->failure = failure[i];
+			} else if (u->n == 1 || u->hung) { /* nobody waits so long again to find out who it was */
+				for (size_t k = 0; k < u->n; k++)
+					u->out[k]->failure = failure[i];
 			} else if (blame(tc, u)) {
 				struct unit rest = innocent(tc, u);
 				if (rest.n)
@@ -405,8 +422,8 @@ static int compile_all(struct xr_toolchain *tc, struct units *todo, struct units
 
 static int run_or_fail(struct xr_toolchain *tc, struct xr_command *c, const char *what, struct xr_error *err)
 {
-	struct xr_job job = {.argv = c->argv};
-	xr_jobs_run(&job, 1, 1, xr_compile_timeout_s);
+	struct xr_job job = {.argv = c->argv, .tmp = tc->work};
+	xr_jobs_run(&job, 1, 1, xr_compile_timeout_s, tc->watch);
 	int status = 0;
 	if (job.status)
 		status = xr_fail(err, XR_EXIT_TARGET, "%s: %s", what, xr_compiler_complaint(tc, &job));
@@ -449,9 +466,10 @@ static int compile_agent(struct xr_toolchain *tc, bool baked, struct xr_command 
 		xr_command_add(&c, xr_compiled_path(tc, key, ".o"));
 		xr_command_add(&c, xr_arena_printf(tc->arena, "%s/%s", tc->work, e->name));
 		keys[n] = key;
+		jobs[n].tmp = tc->work;
 		jobs[n++].argv = c.argv;
 	}
-	xr_jobs_run(jobs, n, tc->parallel, xr_compile_timeout_s);
+	xr_jobs_run(jobs, n, tc->parallel, xr_compile_timeout_s, tc->watch);
 	int status = 0;
 	for (size_t i = 0; i < n; i++) {
 		if (jobs[i].status && !status)
@@ -525,8 +543,15 @@ static int link_program(struct xr_toolchain *tc, const struct units *objects, co
 	xr_command_add_words(tc, &c, tc->ldflags);
 	if (run_or_fail(tc, &c, "cannot link the agent", err))
 		return -1;
-	xr_compiled_keep(tc, key, ".exe");
+	tc->unproved = key;
 	return 0;
+}
+
+void xr_toolchain_proved(struct xr_toolchain *tc)
+{
+	if (tc->unproved)
+		xr_compiled_keep(tc, tc->unproved, ".exe");
+	tc->unproved = 0;
 }
 
 int xr_toolchain_build(struct xr_toolchain *tc, const struct xr_spec *specs, size_t n, struct xr_compiled *out,

@@ -1,12 +1,13 @@
 /* The target's compiler: from C to programs, through a cache of everything compiled before.
  *
  * The cache is addressed by content (text, compiler, flags, predefined macros), so a hit is what compiling would have
- * made. It is used only when the directory is ours and nobody else can write it.
+ * made. A program is kept once it has run.
  */
 #ifndef XR_TARGET_HOST_TOOLCHAIN_H
 #define XR_TARGET_HOST_TOOLCHAIN_H
 
 #include "nano/emit.h"
+#include "target/host/cache.h"
 #include "target/open.h"
 #include "util/arena.h"
 
@@ -29,19 +30,26 @@ struct xr_toolchain {
 	const char *agent_flags;     /* for the agent alone; "": none */
 	bool threads;
 	const char *work;            /* private directory, removed by release */
-	const char *cache;           /* NULL: none */
+	int work_lock;
+	struct xr_cache cache;
+	uint64_t unproved;           /* program that was linked and has not run yet; 0: none */
 	const char *keep;            /* NULL: generated C is not kept */
 	const char *warning;         /* NULL, or why there is no cache */
 	uint64_t identity[2];        /* per flavour */
 	int parallel;                /* compilations at a time */
+	int n_hung;                  /* that did not finish */
 	struct xr_known *known;      /* by this process: nothing is compiled twice */
 	size_t n_known, room_known;
 	struct xr_arena *arena;
+	const struct xr_watch *watch; /* the target's */
 };
 
 int xr_toolchain_init(struct xr_toolchain *tc, const struct xr_host_options *options, int parallel,
-                      struct xr_arena *arena, struct xr_error *err);
+                      struct xr_arena *arena, const struct xr_watch *watch, struct xr_error *err);
 void xr_toolchain_release(struct xr_toolchain *tc);
+
+/* The program built last has run, and answered as it should. */
+void xr_toolchain_proved(struct xr_toolchain *tc);
 
 /* One function of the program. */
 struct xr_compiled {

@@ -447,17 +447,28 @@ struct xr_target *xr_model_open_machine(const struct xr_machine *machine, uint64
 	return xr_model_open_hybrid(machine, NULL, seed);
 }
 
-struct xr_target *xr_model_open(const char *path, uint64_t seed, struct xr_error *err)
+static struct xr_target *open_read(const char *path, const struct xr_machine *machine, uint64_t seed, struct xr_error *err)
 {
-	struct xr_machine machine, second;
+	struct xr_machine second;
 	char beside[4096];
-	if (xr_machine_read(&machine, path, err))
-		return NULL;
-	if (!machine.second[0])
-		return xr_model_open_machine(&machine, seed);
+	if (!machine->second[0])
+		return xr_model_open_machine(machine, seed);
 	const char *slash = strrchr(path, '/');
-	snprintf(beside, sizeof beside, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, machine.second);
+	snprintf(beside, sizeof beside, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, machine->second);
 	if (xr_machine_read(&second, beside, err))
 		return NULL;
-	return xr_model_open_hybrid(&machine, &second, seed);
+	return xr_model_open_hybrid(machine, &second, seed);
+}
+
+struct xr_target *xr_model_open(const char *path, uint64_t seed, struct xr_error *err)
+{
+	struct xr_machine machine;
+	return xr_machine_read(&machine, path, err) ? NULL : open_read(path, &machine, seed, err);
+}
+
+struct xr_target *xr_model_open_text(const char *path, const char *text, size_t bytes, uint64_t seed,
+                                     struct xr_error *err)
+{
+	struct xr_machine machine;
+	return xr_machine_parse(&machine, path, text, bytes, err) ? NULL : open_read(path, &machine, seed, err);
 }

@@ -6,6 +6,7 @@
  * long values (lists of bits) it takes itself.
  */
 #include "target/model/keys.h"
+#include "util/files.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -393,21 +394,13 @@ int xr_machine_parse(struct xr_machine *machine, const char *name, const char *t
 
 int xr_machine_read(struct xr_machine *machine, const char *path, struct xr_error *err)
 {
-	FILE *file = fopen(path, "rb");
-	if (!file)
-		return xr_fail(err, XR_EXIT_USE, "%s: %s", path, strerror(errno));
-	char *text = malloc(FILE_MAX_BYTES + 1);
-	size_t n = text ? fread(text, 1, FILE_MAX_BYTES + 1, file) : 0;
-	int status = -1;
-	if (!text)
-		xr_fail(err, XR_EXIT_TARGET, "%s: out of memory", path);
-	else if (ferror(file))
-		xr_fail(err, XR_EXIT_USE, "%s: %s", path, strerror(errno));
-	else if (n > FILE_MAX_BYTES)
-		xr_fail(err, XR_EXIT_USE, "%s:1: too large for a machine file", path);
+	struct xr_strbuf text = {0};
+	int status;
+	if (xr_file_read_foreign(path, FILE_MAX_BYTES, NULL, &text))
+		status = xr_fail(err, XR_EXIT_USE, errno == EFBIG ? "%s:1: too large for a machine file" : "%s: %s", path,
+		                 xr_foreign_why(errno));
 	else
-		status = xr_machine_parse(machine, path, text, n, err);
-	fclose(file);
-	free(text);
+		status = xr_machine_parse(machine, path, xr_strbuf_text(&text), text.len, err);
+	xr_strbuf_release(&text);
 	return status;
 }
