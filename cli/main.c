@@ -19,7 +19,8 @@ static void catch_interrupts(void)
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
 	struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)}, before;
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-		if (ends[i] != SIGHUP || (!sigaction(SIGHUP, NULL, &before) && before.sa_handler != SIG_IGN)) /* nohup */
+		if (ends[i] != SIGHUP ||
+		    (!sigaction(SIGHUP, NULL, &before) && before.sa_handler != SIG_IGN)) /* nohup */
 			sigaction(ends[i], &action, NULL);
 }
 

@@ -72,7 +72,7 @@ int xr_run_time_with(struct xr_run *run, const struct xr_effort *effort, const s
 		return stop(
 			run,
 			XR_END_INTERRUPTED); /* the interrupt may have hit the target too: whatever it says is void */
-	if (rc) /* the target stops, too, when there is no more time */
+	if (rc)                              /* the target stops, too, when there is no more time */
 		return may_go_on(run) ? -1 : stop(run, XR_END_LOST);
 	for (size_t i = 0; i < n; i++)
 		to_core_cycles(run, &specs[i], &out[i]);

@@ -110,7 +110,8 @@ static int load(struct replay *r, const char *path, const struct xr_watch *watch
 		return xr_fail(err, XR_EXIT_USE, "cannot read the recording %s: %s", path, xr_foreign_why(errno));
 	}
 	int number = 0, status = 0;
-	for (const char *at = xr_strbuf_text(&text); *at && !status && !xr_watch_over(watch); at += strcspn(at, "\n"), at += *at == '\n') {
+	for (const char *at = xr_strbuf_text(&text); *at && !status && !xr_watch_over(watch);
+	     at += strcspn(at, "\n"), at += *at == '\n') {
 		size_t len = strcspn(at, "\n");
 		json_error_t why;
 		json_t *line = json_loadb(at, len, 0, &why);

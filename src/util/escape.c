@@ -7,8 +7,12 @@
 static int decode(const unsigned char *text, uint32_t *c)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	int n = text[0] < 0x80 ? 1 : (text[0] & 0xe0) == 0xc0 ? 2 : (text[0] & 0xf0) == 0xe0 ? 3 : (text[0] & 0xf8) == 0xf0 ? 4 : 0;
-	if (!n)
+	int n = 0;
+	if (text[0] < 0x80)
+		n = 1;
+	else if (text[0] >= 0xc0 && text[0] < 0xf8)
+		n = text[0] < 0xe0 ? 2 : text[0] < 0xf0 ? 3 : 4;
+	else
 		return 0;
 	*c = n == 1 ? text[0] : text[0] & (0x7fu >> n);
 	for (int i = 1; i < n; i++) {
@@ -23,7 +27,8 @@ static int decode(const unsigned char *text, uint32_t *c)
 static bool harmless(uint32_t c)
 {
 	bool control = c < 0x20 || (c >= 0x7f && c < 0xa0);
-	bool turns = c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+	bool turns = c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
+	             (c >= 0x2066 && c <= 0x2069);
 	return !control && !turns && c != 0xfeff;
 }
 

@@ -436,7 +436,7 @@ void xr_proc_stop(struct xr_proc *proc, struct xr_strbuf *how)
 struct active {
 	struct xr_job *job;
 	pid_t pid;
-	int fd;          /* its output; -1: closed */
+	int fd; /* its output; -1: closed */
 	double end_s;
 };
 

@@ -228,9 +228,8 @@ static struct xr_reading reading_with(const char *cc, const char *cflags)
 	if (!target)
 		fail_msg("%s", err.text);
 	assert_null(xr_target_info(target)->warning);
-	assert_int_equal(xr_target_time(target, &(struct xr_effort){.samples = 1, .samples_max = 1, .hasty = true}, &spec, 1, &r,
-	                                &err),
-	                 0);
+	const struct xr_effort hasty = {.samples = 1, .samples_max = 1, .hasty = true};
+	assert_int_equal(xr_target_time(target, &hasty, &spec, 1, &r, &err), 0);
 	assert_int_equal(r.status, XR_READ_OK);
 	xr_target_free(target);
 	return r;

@@ -257,7 +257,8 @@ static void a_directory_is_trusted_with_all_its_parents(void **state)
 	assert_false(trusted(place("loop/c")));
 	put(place("file"), "x");
 	assert_false(trusted(place("file/c")));
-	if (geteuid() == 0) { /* a folder of somebody else's on the way, and a link of somebody else's in a shared one */
+	if (geteuid() ==
+	    0) { /* a folder of somebody else's on the way, and a link of somebody else's in a shared one */
 		assert_int_equal(chown(place("a"), 12345, 12345), 0);
 		assert_false(trusted(place("a/b/c")));
 		assert_int_equal(chown(place("a"), 0, 0), 0);
@@ -283,9 +284,9 @@ static void nothing_a_terminal_obeys_gets_through(void **state)
 	escaped("48 KiB \u00b7 \u03bc\u8a9e\U0001f600", "48 KiB \u00b7 \u03bc\u8a9e\U0001f600");
 	escaped("\033[2J\a\b\r\n\t\177", "\\x1b[2J\\x07\\x08\\x0d\\x0a\\x09\\x7f");
 	escaped("\302\200|\302\233|\302\237|\302\240", "\\u{80}|\\u{9b}|\\u{9f}|\302\240"); /* both ends of C1 */
-	escaped("\233[1m", "\\x9b[1m");                                                    /* no UTF-8 */
-	escaped("a\340\200\257b\355\240\200", "a\\xe0\\x80\\xafb\\xed\\xa0\\x80");         /* overlong, surrogate */
-	escaped("\342\200\256gnp", "\\u{202e}gnp");                                        /* written backwards */
+	escaped("\233[1m", "\\x9b[1m");                                                     /* no UTF-8 */
+	escaped("a\340\200\257b\355\240\200", "a\\xe0\\x80\\xafb\\xed\\xa0\\x80");          /* overlong, surrogate */
+	escaped("\342\200\256gnp", "\\u{202e}gnp");                                         /* written backwards */
 	escaped("\303", "\\xc3");
 }
 

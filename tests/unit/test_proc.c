@@ -180,7 +180,8 @@ static void children_die_with_the_tool(void **state)
 	const char *file = place("child");
 	char text[8192];
 	(void)state;
-	snprintf(text, sizeof text, "#!/bin/sh\nsh -c 'echo $$ > %s.new; mv %s.new %s; while :; do :; done'\n", file, file, file);
+	snprintf(text, sizeof text, "#!/bin/sh\nsh -c 'echo $$ > %s.new; mv %s.new %s; while :; do :; done'\n", file,
+	         file, file);
 	const char *argv[] = {script("spinning", text), NULL};
 	unlink(file);
 	pid_t tool = fork();

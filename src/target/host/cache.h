@@ -8,8 +8,8 @@
 #ifndef XR_TARGET_HOST_CACHE_H
 #define XR_TARGET_HOST_CACHE_H
 
+#include "util/error.h"
 #include "util/strbuf.h"
-#include "xray.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -74,15 +74,16 @@ static void now_on(struct xr_host *h, int cpu)
 
 static bool sensible(const struct xr_host *h)
 {
-	return h->cost_ns > 0 && h->cost_ns < 1e12 && h->granule_ns > 0 && h->granule_ns < 1e12 && h->reference_adds > 0 &&
-	       h->reference_adds <= 1 << 20 && h->core_alone >= 0 && h->core_alone < 1e12;
+	return h->cost_ns > 0 && h->cost_ns < 1e12 && h->granule_ns > 0 && h->granule_ns < 1e12 &&
+	       h->reference_adds > 0 && h->reference_adds <= 1 << 20 && h->core_alone >= 0 && h->core_alone < 1e12;
 }
 
 static int greet(struct xr_host *h, struct xr_proc *proc, struct xr_error *err)
 {
 	const char *line;
 	int cpu;
-	if (!xr_proc_send(proc, "hello\n", 6, &h->base.watch) && xr_proc_line(proc, patience(h, 10), &h->base.watch, &line) == 1 &&
+	if (!xr_proc_send(proc, "hello\n", 6, &h->base.watch) &&
+	    xr_proc_line(proc, patience(h, 10), &h->base.watch, &line) == 1 &&
 	    sscanf(line, "hello 1 %lf %lf %d %lf %d %d", &h->cost_ns, &h->granule_ns, &h->reference_adds,
 	           &h->core_alone, &cpu, &h->repeats) == 6) {
 		now_on(h, cpu);
@@ -91,8 +92,9 @@ static int greet(struct xr_host *h, struct xr_proc *proc, struct xr_error *err)
 			return 0;
 		}
 		xr_proc_stop(proc, NULL);
-		return xr_fail(err, XR_EXIT_TARGET, "the agent's clock cannot be: it costs %g ns and goes in steps of %g ns",
-		               h->cost_ns, h->granule_ns);
+		return xr_fail(err, XR_EXIT_TARGET,
+		               "the agent's clock cannot be: it costs %g ns and goes in steps of %g ns", h->cost_ns,
+		               h->granule_ns);
 	}
 	struct xr_strbuf how = {0};
 	xr_proc_stop(proc, &how);
@@ -234,7 +236,8 @@ static const char *how_it_ended(struct xr_host *h, struct xr_proc *proc, enum en
 	struct xr_strbuf how = {0};
 	struct xr_arena *arena = &h->base.arena;
 	xr_proc_stop(proc, &how);
-	const char *text = ending == SILENT    ? xr_arena_printf(arena, "did not end within %.0f s", patience(h, silence_s))
+	const char *text = ending == SILENT
+	                           ? xr_arena_printf(arena, "did not end within %.0f s", patience(h, silence_s))
 	                   : ending == ENDLESS ? "talks without end"
 	                   : ending == STOPPED ? xr_watch_why(&h->base.watch)
 	                                       : xr_arena_strdup(arena, xr_strbuf_text(&how));

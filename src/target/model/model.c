@@ -447,7 +447,8 @@ struct xr_target *xr_model_open_machine(const struct xr_machine *machine, uint64
 	return xr_model_open_hybrid(machine, NULL, seed);
 }
 
-static struct xr_target *open_read(const char *path, const struct xr_machine *machine, uint64_t seed, struct xr_error *err)
+static struct xr_target *open_read(const char *path, const struct xr_machine *machine, uint64_t seed,
+                                   struct xr_error *err)
 {
 	struct xr_machine second;
 	char beside[4096];

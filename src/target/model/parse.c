@@ -397,8 +397,8 @@ int xr_machine_read(struct xr_machine *machine, const char *path, struct xr_erro
 	struct xr_strbuf text = {0};
 	int status;
 	if (xr_file_read_foreign(path, FILE_MAX_BYTES, NULL, &text))
-		status = xr_fail(err, XR_EXIT_USE, errno == EFBIG ? "%s:1: too large for a machine file" : "%s: %s", path,
-		                 xr_foreign_why(errno));
+		status = xr_fail(err, XR_EXIT_USE, errno == EFBIG ? "%s:1: too large for a machine file" : "%s: %s",
+		                 path, xr_foreign_why(errno));
 	else
 		status = xr_machine_parse(machine, path, xr_strbuf_text(&text), text.len, err);
 	xr_strbuf_release(&text);
