@@ -8,13 +8,13 @@ $ printf '%s' '{"schema": 1, "target": {"cpu": "\u001b]0;t\u0007=cmd|x<script>\"
 $ for c in show 'show --full' 'show -v' header 'export --to csv' 'export --to markdown' 'export --to cmake' 'export --to prometheus' 'export --to kerncraft' 'export --to roofline' 'export --to hwloc' 'export --to blis' plot check; do xray $c evil.json 2>&1 | grep -c "$(printf '\033')\|$(printf '\007')" | grep -v '^0$' && echo "$c"; done; true
 $ xray export evil.json --to csv | grep 'policy\|freq'
 cpu.frequency,ok,3000000000.0,Hz,0.99,,"'=1+1",
-cache.l1d.policy,ok,"<b>| [2J""$(x)${y};\",,0.99,,,"'@sum( [1m)"
+cache.l1d.policy,ok,"<b>|\x1b[2J""$(x)${y};\",,0.99,,,"'@sum(\x1b[1m)"
 $ xray export evil.json --to markdown | grep 'policy'
-| cache.l1d.policy | &lt;b&gt;\| \[2J"$(x)${y};\\ | 99 % |  |
+| cache.l1d.policy | &lt;b&gt;\|\\x1b\[2J"$(x)${y};\\ | 99 % |  |
 $ xray export evil.json --to cmake | grep 'L1D_POLICY "'
-set(XRAY_CACHE_L1D_POLICY "<b>| [2J\"\$(x)\${y}\;\\")
+set(XRAY_CACHE_L1D_POLICY "<b>|\\x1b[2J\"\$(x)\${y}\;\\")
 $ xray export evil.json --to kerncraft | sed -n 2,3p
-model name: " ]0;t =cmd|x<script>\" - evil: ${HOME}"
+model name: "\\x1b]0;t\\x07=cmd|x<script>\"\\x0a- evil: ${HOME}"
 clock: 3.00 GHz
 $ xray export evil.json --to hwloc | grep -c '<script>'
 0
