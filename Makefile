@@ -18,7 +18,7 @@ ifneq ($(DEV),)
 WARN += -Werror
 endif
 XR_CPPFLAGS := -Isrc -Iinclude -I$(BUILD)/gen -D_GNU_SOURCE -DXR_VERSION=\"$(VERSION)\" $(CPPFLAGS)
-XR_CFLAGS = -std=c11 $(CFLAGS) $(WARN)
+XR_CFLAGS = -std=c11 -fPIC $(CFLAGS) $(WARN)
 LIBS := -lhwloc -ljansson -linih -lm -lpthread
 COMPILE = $(CC) $(XR_CPPFLAGS) $(XR_CFLAGS) -MMD -MP
 Q = $(if $(V),,@)
@@ -42,6 +42,8 @@ CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TEST_OBJ := $(filter-out $(BUILD)/cli/main.o $(BUILD)/cli/absent.o,$(CLI_OBJ)) $(HELP_SRC:%.c=$(BUILD)/%.o)
 TEST_BIN := $(TEST_SRC:%.c=$(BUILD)/%)
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
+SOVERSION := 0
+SHARED := $(if $(STATIC),,$(BUILD)/libxray.so.$(SOVERSION))
 XRAY := $(if $(CLI_SRC),$(PROGRAM),$(BUILD)/libxray.a)
 
 # Commands of their own that make others: as many jobs as CPUs, unless the person said how many.
@@ -54,24 +56,35 @@ SANITIZE_FLAGS = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
 .PHONY: all run test test-deep test-targets check-live bench install uninstall lint format analyse asan tsan fuzz programs objects clean help FORCE
 
 ##@ Use
-all: $(XRAY) $(BUILD)/.settings ## build build/xray and build/libxray.a
+all: $(XRAY) $(SHARED) $(BUILD)/.settings ## build build/xray, build/libxray.a and libxray.so.0
 run: ## install what is missing, build, measure this machine (ARGS='cache tlb' for options of xray)
 	@scripts/deps build
 	$(SUBMAKE) all
 	@$(BUILD)/xray $(ARGS) || case $$? in 1|4) ;; *) exit 1 ;; esac # a fact that cannot be found is a result too
-install: all $(BUILD)/xray.pc $(BUILD)/xray.1 ## install program, library, header and manual under PREFIX (DESTDIR respected)
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin include lib/pkgconfig share/man/man1 share/xray)
+install: all $(BUILD)/xray.pc $(BUILD)/xray.1 $(BUILD)/xray-facts.7 ## install all of it under PREFIX (DESTDIR respected)
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin include lib/pkgconfig share/man/man1 share/man/man7 share/xray \
+		share/bash-completion/completions share/zsh/site-functions share/fish/vendor_completions.d)
 	install -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(BUILD)/libxray.a $(DESTDIR)$(PREFIX)/lib/
+	$(if $(SHARED),install -m 644 $(SHARED) $(DESTDIR)$(PREFIX)/lib/)
+	$(if $(SHARED),ln -sf libxray.so.$(SOVERSION) $(DESTDIR)$(PREFIX)/lib/libxray.so)
 	install -m 644 $(BUILD)/xray.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/
-	install -m 644 include/xray.h $(DESTDIR)$(PREFIX)/include/
+	install -m 644 include/xray.h include/xray.hpp $(DESTDIR)$(PREFIX)/include/
 	install -m 644 $(BUILD)/xray.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 $(BUILD)/xray-facts.7 $(DESTDIR)$(PREFIX)/share/man/man7/
+	install -m 644 python/xray.py docs/description.schema.json $(DESTDIR)$(PREFIX)/share/xray/
+	$(PROGRAM) completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/xray
+	$(PROGRAM) completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_xray
+	$(PROGRAM) completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/xray.fish
 	for d in $(wildcard machines targets); do cp -R $$d $(DESTDIR)$(PREFIX)/share/xray/; done
 uninstall: ## remove what install put there
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/xray include/xray.h lib/libxray.a lib/pkgconfig/xray.pc share/man/man1/xray.1)
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/xray include/xray.h include/xray.hpp lib/libxray.a lib/libxray.so \
+		lib/libxray.so.$(SOVERSION) lib/pkgconfig/xray.pc share/man/man1/xray.1 share/man/man7/xray-facts.7 \
+		share/bash-completion/completions/xray share/zsh/site-functions/_xray share/fish/vendor_completions.d/xray.fish)
 	rm -rf $(DESTDIR)$(PREFIX)/share/xray
-bench: all ## measure side by side with other tools
+bench: all ## side by side with other tools; a matrix multiply with X-Ray's blocks against the best there is
 	bench/run $(BUILD)/xray
+	bench/multiply $(BUILD)
 
 ##@ Test
 test: ## install what is missing, build, run all tests (T='unit cli' for some)
@@ -122,6 +135,18 @@ $(BUILD)/libxray.a: $(LIB_OBJ) $(BUILD)/.archive
 	@echo '  AR    $@'
 	$(Q)rm -f $@ && $(AR) rcs $@ $(LIB_OBJ)
 
+# Only what xray.h declares can be seen from outside, with a version, so that a later library can keep old programs.
+$(BUILD)/gen/xray.map: include/xray.h
+	@mkdir -p $(@D)
+	@{ echo 'XRAY_$(SOVERSION) {'; echo 'global:'; \
+		grep -oE '\bxr_[a-z_0-9]+\(' $< | tr -d '(' | LC_ALL=C sort -u | sed 's/.*/	&;/'; \
+		echo 'local:'; echo '	*;'; echo '};'; } > $@
+
+$(BUILD)/libxray.so.$(SOVERSION): $(LIB_OBJ) $(BUILD)/gen/xray.map $(BUILD)/.archive $(BUILD)/.link
+	@echo '  LD    $@'
+	$(Q)$(CC) -shared $(CFLAGS) $(LDFLAGS) -Wl,-soname,libxray.so.$(SOVERSION) -Wl,--version-script=$(BUILD)/gen/xray.map \
+		-o $@ $(LIB_OBJ) $(LIBS)
+
 # Tests may look at the command line's own functions, all but main.
 $(BUILD)/libtest.a: $(TEST_OBJ) $(BUILD)/.archive
 	$(Q)rm -f $@ && $(AR) rcs $@ $(TEST_OBJ)
@@ -165,6 +190,11 @@ $(BUILD)/gen/agent_text.c: FORCE
 
 # The manual page as installed has the list of micro-benchmarks of this very build.
 $(BUILD)/xray.1: docs/xray.1 $(PROGRAM)
+	$(PROGRAM) list --man > $@.list
+	sed -e '/^\.\\" `xray list --man` goes here/r $@.list' -e '/^\.\\" `xray list --man`/d' $< > $@
+
+# Every fact there is, from the descriptors of this build.
+$(BUILD)/xray-facts.7: docs/xray-facts.7 $(PROGRAM)
 	$(PROGRAM) list --man > $@.list
 	sed -e '/^\.\\" `xray list --man` goes here/r $@.list' -e '/^\.\\" `xray list --man`/d' $< > $@
 

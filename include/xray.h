@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* X-Ray as a library: open a target, measure, look facts up, write a description.
  *
  *     struct xr_error err;
@@ -14,8 +15,9 @@
  * A fact that cannot be measured is no error: it is a fact whose status says so, with a reason.
  *
  * The library never prints, never exits, never reads the environment, installs no signal handlers and keeps no global
- * state. Two sessions may live side by side, but measuring with two at once spoils both. When memory runs out it
- * aborts. Strings given in options are needed until the call returns; strings handed out live as long as their owner.
+ * state. Two sessions may live side by side, but measuring with two at once spoils both. When memory runs out, a call
+ * fails like any other, and what it was building is lost. Strings given in options are needed until the call returns;
+ * strings handed out live as long as their owner.
  */
 #ifndef XRAY_H
 #define XRAY_H
@@ -46,7 +48,7 @@ struct xr_error {
 
 /* ---- measuring ---------------------------------------------------------------------------------------------- */
 
-/* Where nano-benchmarks run, and how. {0} with cpu = -1 is this machine with its `cc`. */
+/* Where nano-benchmarks run, and how. XR_OPTIONS_INIT is this machine with its `cc`. */
 struct xr_options {
 	const char *target;  /* a target or machine file; NULL: this machine */
 	const char *cc;      /* compiler; NULL: "cc" */
@@ -64,6 +66,8 @@ struct xr_options {
 	double budget_s;     /* that opening may take: a compiler may hang. 0: no limit */
 	const volatile int *interrupt; /* set non-zero from anywhere: opening stops soon, and fails. NULL: none */
 };
+
+#define XR_OPTIONS_INIT {0, 0, 0, 0, 0, 0, 0, 0, 0, -1, 0, false, 0}
 
 struct xr_session;
 struct xr_session *xr_session_open(const struct xr_options *options, struct xr_error *err); /* NULL options: this machine */
@@ -155,6 +159,53 @@ const char *xr_fact_string(const struct xr_fact *fact);             /* value of 
 const char *xr_fact_unit(const struct xr_fact *fact);               /* "": none */
 double xr_fact_confidence(const struct xr_fact *fact);              /* 0..1 */
 const char *xr_fact_reason(const struct xr_fact *fact);             /* "": nothing to say */
+
+/* Values that are more than one number. */
+enum xr_value_kind { XR_VALUE_NONE, XR_VALUE_NUMBER, XR_VALUE_BOOL, XR_VALUE_TEXT, XR_VALUE_LIST, XR_VALUE_MATRIX,
+                     XR_VALUE_TREE /* see xr_description_text() */ };
+enum xr_value_kind xr_fact_kind(const struct xr_fact *fact);
+const char *xr_fact_method(const struct xr_fact *fact);               /* how it was found; "": not said */
+double xr_fact_claimed(const struct xr_fact *fact, double otherwise); /* what the OS says, where that is a number */
+
+/* A list of groups ("threads.siblings"), or a plain list, which is one group. */
+size_t xr_fact_groups(const struct xr_fact *fact);
+size_t xr_fact_group_size(const struct xr_fact *fact, size_t group);
+double xr_fact_group_number(const struct xr_fact *fact, size_t group, size_t i, double otherwise);
+const char *xr_fact_group_text(const struct xr_fact *fact, size_t group, size_t i); /* NULL: not a text */
+
+/* A matrix from CPU to CPU ("comm.latency"). */
+size_t xr_fact_matrix_size(const struct xr_fact *fact);
+int xr_fact_matrix_cpu(const struct xr_fact *fact, size_t i); /* the OS's number of the i-th; -1: not told */
+double xr_fact_matrix_at(const struct xr_fact *fact, size_t row, size_t column, double otherwise);
+
+/* The points a fact was decided from, and all that were kept. Live as long as the description. */
+struct xr_points {
+	const char *id, *x_name, *x_unit, *y_name, *y_unit;
+	const double *x, *y;
+	size_t n;
+};
+size_t xr_fact_points(const struct xr_fact *fact); /* how many series */
+const char *xr_fact_points_id(const struct xr_fact *fact, size_t i);
+bool xr_description_points(const struct xr_description *d, const char *id, struct xr_points *points);
+bool xr_description_points_at(const struct xr_description *d, size_t i, struct xr_points *points); /* false: no i-th */
+
+/* Measured once, then read: from a file in `dir` (a directory of the caller's own, made if missing) that belongs to this
+ * CPU, kernel, control group and its limits, compiler, version, and what the plan selects. max_age_s: measured anew when
+ * older; 0: never. options and plan may be NULL. */
+struct xr_description *xr_description_stored(const char *dir, double max_age_s, const struct xr_options *options,
+                                             const struct xr_plan *plan, struct xr_error *err);
+
+/* Blocks of a matrix multiply by the model of Low et al. (ACM TOMS 43, 2016): mr × nr of C stay in registers, a sliver of
+ * A of kc in the first cache, mc × kc of A in the second, kc × nc of B in the third. mr and nr other than 0 are kept as
+ * given. claimed: by the cache sizes that the OS claims. -1: the first cache is not known. */
+struct xr_blocking {
+	int mr, nr, kc, mc, nc;
+};
+int xr_description_blocking(const struct xr_description *d, int element_bytes, bool claimed, struct xr_blocking *blocking);
+
+/* As JSON in memory. The text is the caller's to free(); NULL: no memory. name: what errors call it. */
+char *xr_description_text(const struct xr_description *d);
+struct xr_description *xr_description_parse(const char *text, size_t bytes, const char *name, struct xr_error *err);
 
 struct xr_description *xr_description_read(const char *path, struct xr_error *err);             /* "-": standard input */
 int xr_description_write(const struct xr_description *d, const char *path, struct xr_error *err); /* "-": standard output */

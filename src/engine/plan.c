@@ -39,6 +39,27 @@ static bool answers(const struct xr_micro *micro, const char *sel)
 	return !strcmp(micro->id, sel) || xr_micro_finds(micro, sel);
 }
 
+static size_t count_finds(const struct xr_micro *micro, const char *sel)
+{
+	size_t n = 0;
+	for (const char *const *find = micro->finds; find && *find; find++)
+		n += xr_id_matches(*find, sel) && fills_in(micro, *find, sel);
+	return n;
+}
+
+/* How many facts under a selector the micro-benchmark must find to be asked. A family ("cache") asks all who find any of
+ * it. A part of one ("cache.l1d") asks those who find most of it: what others add to it, at a high price (who shares
+ * it), is asked for by name. */
+static size_t least_finds(const struct xr_micro *const *table, const char *sel)
+{
+	size_t most = 1;
+	for (size_t i = 0; strchr(sel, '.') && table[i]; i++) {
+		size_t n = count_finds(table[i], sel);
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
 static bool is_fact(const char *need)
 {
 	return strchr(need, '.') != NULL;
@@ -191,8 +212,10 @@ int xr_order_make(struct xr_order *order, struct xr_arena *arena, const struct x
 	}
 	for (size_t s = 0; s < n_select; s++) {
 		bool found = false;
+		size_t least = least_finds(table, select[s]);
 		for (size_t i = 0; i < n_table; i++) {
-			if (!answers(table[i], select[s]))
+			if (!answers(table[i], select[s]) ||
+			    (strcmp(table[i]->id, select[s]) != 0 && count_finds(table[i], select[s]) < least))
 				continue;
 			found = true;
 			choose(order, table, choice, i);

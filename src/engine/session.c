@@ -16,7 +16,12 @@ struct xr_session {
 	struct xr_arena look; /* what xr_session_conditions() said last */
 };
 
-struct xr_session *xr_session_open(const struct xr_options *options, struct xr_error *err)
+static int no_memory(struct xr_error *err)
+{
+	return xr_fail(err, XR_EXIT_TARGET, "out of memory");
+}
+
+static struct xr_session *open_session(const struct xr_options *options, struct xr_error *err)
 {
 	static const struct xr_options this_machine = {.cpu = -1};
 	const struct xr_options *o = options ? options : &this_machine;
@@ -45,6 +50,18 @@ struct xr_session *xr_session_open(const struct xr_options *options, struct xr_e
 	struct xr_session *session = xr_calloc(1, sizeof *session);
 	session->target = target;
 	session->seed = o->seed;
+	return session;
+}
+
+struct xr_session *xr_session_open(const struct xr_options *options, struct xr_error *err)
+{
+	struct xr_memory_guard guard;
+	struct xr_session *volatile session = NULL;
+	if (setjmp(*xr_memory_guard(&guard)))
+		no_memory(err);
+	else
+		session = open_session(options, err);
+	xr_memory_unguard(&guard);
 	return session;
 }
 
@@ -98,8 +115,8 @@ int xr_plan_check(const struct xr_plan *plan, struct xr_error *err)
 	return rc;
 }
 
-struct xr_description *xr_session_measure(struct xr_session *session, const struct xr_plan *plan,
-                                          struct xr_outcome *outcome, struct xr_error *err)
+static struct xr_description *measure(struct xr_session *session, const struct xr_plan *plan,
+                                      struct xr_outcome *outcome, struct xr_error *err)
 {
 	static const struct xr_plan everything = {0};
 	struct xr_outcome unseen;
@@ -116,8 +133,22 @@ struct xr_description *xr_session_measure(struct xr_session *session, const stru
 	return d;
 }
 
-struct xr_description *xr_session_time(struct xr_session *session, const struct xr_statement *statement,
-                                       const struct xr_plan *plan, struct xr_outcome *outcome, struct xr_error *err)
+struct xr_description *xr_session_measure(struct xr_session *session, const struct xr_plan *plan,
+                                          struct xr_outcome *outcome, struct xr_error *err)
+{
+	struct xr_memory_guard guard;
+	struct xr_description *volatile d = NULL;
+	if (setjmp(*xr_memory_guard(&guard)))
+		no_memory(err);
+	else
+		d = measure(session, plan, outcome, err);
+	xr_memory_unguard(&guard);
+	return d;
+}
+
+static struct xr_description *time_statement(struct xr_session *session, const struct xr_statement *statement,
+                                             const struct xr_plan *plan, struct xr_outcome *outcome,
+                                             struct xr_error *err)
 {
 	static const struct xr_plan everything = {0};
 	struct xr_outcome unseen;
@@ -131,6 +162,19 @@ struct xr_description *xr_session_time(struct xr_session *session, const struct 
 		d = NULL;
 	}
 	end(session, &arena, &from, d);
+	return d;
+}
+
+struct xr_description *xr_session_time(struct xr_session *session, const struct xr_statement *statement,
+                                       const struct xr_plan *plan, struct xr_outcome *outcome, struct xr_error *err)
+{
+	struct xr_memory_guard guard;
+	struct xr_description *volatile d = NULL;
+	if (setjmp(*xr_memory_guard(&guard)))
+		no_memory(err);
+	else
+		d = time_statement(session, statement, plan, outcome, err);
+	xr_memory_unguard(&guard);
 	return d;
 }
 

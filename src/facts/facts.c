@@ -25,7 +25,7 @@ struct xr_description {
 static json_t *must(json_t *json)
 {
 	if (!json)
-		abort();
+		xr_out_of_memory();
 	return json;
 }
 
@@ -45,7 +45,7 @@ static void set_format(char **field, const char *format, va_list ap)
 {
 	char *text;
 	if (vasprintf(&text, format, ap) < 0)
-		abort();
+		xr_out_of_memory();
 	free(*field);
 	*field = text;
 }
@@ -368,7 +368,7 @@ void xr_series_put(struct xr_description *d, const char *id, const char *x_name,
 	if (place < 0) {
 		d->series = grow(d->series, d->n_series, &d->series_room, sizeof *d->series);
 		if (json_object_set_new(d->series_index, id, json_integer((json_int_t)d->n_series)))
-			abort();
+			xr_out_of_memory();
 		place = (long)d->n_series;
 		d->series[d->n_series++] = xr_calloc(1, sizeof made);
 	} else {

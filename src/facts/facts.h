@@ -100,8 +100,6 @@ bool xr_id_is(const char *id, const char *sel);
 /* JSON, schema 1. The order of facts is kept. */
 json_t *xr_description_to_json(const struct xr_description *d);
 struct xr_description *xr_description_from_json(const json_t *json, struct xr_error *err);
-struct xr_description *xr_description_parse(const char *text, size_t bytes, const char *name, struct xr_error *err);
-char *xr_description_text(const struct xr_description *d); /* the JSON as written to files; free() it */
 int xr_description_write(const struct xr_description *d, const char *path, struct xr_error *err); /* "-": stdout */
 struct xr_description *xr_description_read(const char *path, struct xr_error *err);             /* "-": stdin */
 

@@ -128,16 +128,16 @@ static void write_to(FILE *out, const struct xr_description *d)
 	json_decref(json);
 }
 
-char *xr_description_text(const struct xr_description *d)
+static char *description_text(const struct xr_description *d)
 {
 	char *text = NULL;
 	size_t bytes = 0;
 	FILE *out = open_memstream(&text, &bytes);
 	if (!out)
-		abort();
+		xr_out_of_memory();
 	write_to(out, d);
 	if (fclose(out))
-		abort();
+		xr_out_of_memory();
 	return text;
 }
 
@@ -333,7 +333,7 @@ out:
 	return d;
 }
 
-struct xr_description *xr_description_parse(const char *text, size_t bytes, const char *name, struct xr_error *err)
+static struct xr_description *parse_description(const char *text, size_t bytes, const char *name, struct xr_error *err)
 {
 	json_error_t why;
 	struct xr_error inner = {0};
@@ -365,7 +365,7 @@ static char *slurp(FILE *in, size_t *bytes)
 	}
 }
 
-struct xr_description *xr_description_read(const char *path, struct xr_error *err)
+static struct xr_description *read_description(const char *path, struct xr_error *err)
 {
 	bool standard = !strcmp(path, "-");
 	FILE *in = standard ? stdin : fopen(path, "r");
@@ -382,9 +382,45 @@ struct xr_description *xr_description_read(const char *path, struct xr_error *er
 	else if (bytes >= FILE_MAX_BYTES)
 		xr_fail(err, XR_EXIT_USE, "%s: larger than any description (%d MiB)", path, FILE_MAX_BYTES >> 20);
 	else
-		d = xr_description_parse(text, bytes, standard ? "standard input" : path, err);
+		d = parse_description(text, bytes, standard ? "standard input" : path, err);
 	free(text);
 	if (!standard)
 		fclose(in);
 	return d;
+}
+
+/* ---- with a guard for memory ------------------------------------------------------------------------------------ */
+
+struct xr_description *xr_description_read(const char *path, struct xr_error *err)
+{
+	struct xr_memory_guard guard;
+	struct xr_description *volatile d = NULL;
+	if (setjmp(*xr_memory_guard(&guard)))
+		xr_fail(err, XR_EXIT_USE, "cannot read %s: out of memory", path);
+	else
+		d = read_description(path, err);
+	xr_memory_unguard(&guard);
+	return d;
+}
+
+struct xr_description *xr_description_parse(const char *text, size_t bytes, const char *name, struct xr_error *err)
+{
+	struct xr_memory_guard guard;
+	struct xr_description *volatile d = NULL;
+	if (setjmp(*xr_memory_guard(&guard)))
+		xr_fail(err, XR_EXIT_USE, "cannot read %s: out of memory", name);
+	else
+		d = parse_description(text, bytes, name, err);
+	xr_memory_unguard(&guard);
+	return d;
+}
+
+char *xr_description_text(const struct xr_description *d)
+{
+	struct xr_memory_guard guard;
+	char *volatile text = NULL;
+	if (!setjmp(*xr_memory_guard(&guard)))
+		text = description_text(d);
+	xr_memory_unguard(&guard);
+	return text;
 }

@@ -1,4 +1,5 @@
 /* For compilers and libraries: gcc, glibc, OpenBLAS, BLIS, CMake. */
+#include "facts/trust.h"
 #include "report/exports.h"
 #include "report/quote.h"
 #include "report/value.h"
@@ -76,10 +77,17 @@ struct array {
 	double bytes, ways, way_bytes;
 };
 
+static double claim_or_fact(const struct xr_export *e, const char *id, double otherwise)
+{
+	const struct xr_fact *fact = xr_description_fact(e->d, id);
+	double claim = e->claimed && fact ? xr_fact_claimed(fact, 0) : 0;
+	return claim > 0 && claim < 1e15 ? claim : xr_export_number(e, id, otherwise);
+}
+
 static bool array_of(const struct xr_export *e, const char *level, struct array *a)
 {
-	a->bytes = xr_export_number(e, xr_arena_printf(e->arena, "cache.%s.capacity", level), 0);
-	a->ways = xr_export_number(e, xr_arena_printf(e->arena, "cache.%s.ways", level), 8);
+	a->bytes = claim_or_fact(e, xr_arena_printf(e->arena, "cache.%s.capacity", level), 0);
+	a->ways = claim_or_fact(e, xr_arena_printf(e->arena, "cache.%s.ways", level), 8);
 	a->way_bytes = a->bytes / a->ways;
 	return a->bytes > 0 && a->ways >= 2 && a->ways <= 4096;
 }
@@ -132,16 +140,16 @@ static void micro_tile(const struct xr_export *e, double lanes, double width, do
 		b->nr++;
 }
 
-bool xr_blocking_of(const struct xr_export *e, int element_bytes, struct xr_blocking *b)
+static bool blocking_of(const struct xr_export *e, int element_bytes, struct xr_blocking *b)
 {
 	const char *type = element_bytes == 4 ? "f32" : "f64";
 	double latency, per_cycle, width = vector_bytes(e, type, element_bytes, &latency, &per_cycle);
 	double s = element_bytes, lanes = fmax(width / s, 1);
 	struct array l1, l2, l3;
-	*b = (struct xr_blocking){0};
 	if (!array_of(e, "l1d", &l1))
 		return false;
-	micro_tile(e, lanes, width, latency, per_cycle, b);
+	if (b->mr < 1 || b->nr < 1)
+		micro_tile(e, lanes, width, latency, per_cycle, b);
 	/* Ways of the first cache for the sliver of A; the rest is for that of B and for C. */
 	double ways_a = fmax(floor((l1.ways - 1) / (1 + (double)b->nr / b->mr)), 1);
 	b->kc = round_down(ways_a * l1.way_bytes / (b->mr * s), 4);
@@ -162,6 +170,18 @@ bool xr_blocking_of(const struct xr_export *e, int element_bytes, struct xr_bloc
 	return true;
 }
 
+int xr_description_blocking(const struct xr_description *d, int element_bytes, bool claimed,
+                            struct xr_blocking *blocking)
+{
+	struct xr_arena arena = {0};
+	const struct xr_export e = {NULL, d, &arena, xr_trust_least, claimed};
+	struct xr_blocking b = {blocking->mr, blocking->nr, 0, 0, 0};
+	bool known = element_bytes > 0 && blocking_of(&e, element_bytes, &b);
+	xr_arena_release(&arena);
+	*blocking = known ? b : *blocking;
+	return known ? 0 : -1;
+}
+
 int xr_export_blis(const struct xr_export *e, struct xr_error *err)
 {
 	static const struct {
@@ -171,8 +191,8 @@ int xr_export_blis(const struct xr_export *e, struct xr_error *err)
 	fputs("/* Block sizes for BLIS, by the model of Low et al. (2016). Made by `xray export --to blis`. */\n",
 	      e->out);
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-		struct xr_blocking b;
-		if (!xr_blocking_of(e, types[i].bytes, &b))
+		struct xr_blocking b = {0};
+		if (!blocking_of(e, types[i].bytes, &b))
 			return xr_export_needs("the first cache", err);
 		fprintf(e->out,
 		        "#define BLIS_DEFAULT_MR_%c %d\n#define BLIS_DEFAULT_NR_%c %d\n#define BLIS_DEFAULT_KC_%c %d\n"

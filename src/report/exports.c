@@ -74,7 +74,7 @@ int xr_report_export(FILE *out, const struct xr_description *d, const char *form
 	FILE *memory = open_memstream(&text, &bytes); /* all of it or nothing */
 	if (!memory)
 		return xr_fail(err, XR_EXIT_USE, "out of memory");
-	const struct xr_export e = {memory, d, &arena, least};
+	const struct xr_export e = {memory, d, &arena, least, false};
 	int rc = f->write(&e, err);
 	fclose(memory);
 	if (!rc)

@@ -13,6 +13,7 @@ struct xr_export {
 	const struct xr_description *d;
 	struct xr_arena *arena;
 	double least;
+	bool claimed; /* sizes and ways of caches as the OS claims them */
 };
 
 struct xr_export_form {
@@ -41,12 +42,5 @@ int xr_export_cmake(const struct xr_export *e, struct xr_error *err);
 int xr_export_csv(const struct xr_export *e, struct xr_error *err);
 int xr_export_markdown(const struct xr_export *e, struct xr_error *err);
 int xr_export_prometheus(const struct xr_export *e, struct xr_error *err);
-
-/* Blocks of a matrix multiply by the model of Low et al., "Analytical Modeling Is Enough for High-Performance BLIS"
- * (ACM TOMS 43, 2016), from measured ways, sets, lines, latency, registers and vectors. 0: not to be had. */
-struct xr_blocking {
-	int mr, nr, kc, mc, nc;
-};
-bool xr_blocking_of(const struct xr_export *e, int element_bytes, struct xr_blocking *blocking);
 
 #endif

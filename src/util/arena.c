@@ -35,7 +35,7 @@ void *xr_arena_alloc(struct xr_arena *arena, size_t bytes)
 	struct xr_arena_block *block = arena->head;
 
 	if (bytes > (size_t)-1 / 2)
-		abort();
+		xr_out_of_memory();
 	bytes = (bytes + align - 1) / align * align;
 	if (!block || block->size - block->used < bytes) {
 		size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;

@@ -5,12 +5,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+static _Thread_local struct xr_memory_guard *guarding;
+
+jmp_buf *xr_memory_guard(struct xr_memory_guard *guard)
+{
+	guard->outer = guarding;
+	guarding = guard;
+	return &guard->place;
+}
+
+void xr_memory_unguard(struct xr_memory_guard *guard)
+{
+	guarding = guard->outer;
+}
+
+_Noreturn void xr_out_of_memory(void)
+{
+	if (guarding)
+		longjmp(guarding->place, 1);
+	fputs("xray: out of memory\n", stderr);
+	abort();
+}
+
 static void *there(void *p)
 {
-	if (!p) {
-		fputs("xray: out of memory\n", stderr);
-		abort();
-	}
+	if (!p)
+		xr_out_of_memory();
 	return p;
 }
 
