@@ -11,7 +11,20 @@ static const double least_s = 0.05; /* between two changes: drawing must not dis
 
 /* Of the process's one standard error. */
 static bool line_shown;
-static double shown_at_s;
+static double shown_at_s, shown_left_s = -1, looked_at_s;
+
+/* Estimates jump when a micro-benchmark ends early or late; a person wants to see the time run down. What was said before
+ * less what has passed counts for nine parts, the new estimate for one. */
+static double steady(double elapsed_s, double left_s)
+{
+	double passed_s = elapsed_s - looked_at_s;
+	double share = passed_s > 1 ? 0.3 : 0.1;
+	if (shown_left_s < 0 || passed_s < 0)
+		shown_left_s = left_s;
+	shown_left_s = fmax((1 - share) * (shown_left_s - passed_s) + share * left_s, 0);
+	looked_at_s = elapsed_s;
+	return shown_left_s;
+}
 
 void cli_progress_clear(void)
 {
@@ -45,7 +58,7 @@ void cli_progress(void *self, const struct xr_progress *p)
 	int full = (int)(p->fraction * BAR + 0.5);
 	for (int i = 0; i < BAR; i++)
 		strcat(bar, style.unicode ? (i < full ? "━" : "╌") : i < full ? "#" : ".");
-	remaining_words(left, sizeof left, p->remaining_s);
+	remaining_words(left, sizeof left, steady(p->elapsed_s, p->remaining_s));
 	int used = BAR + 30;
 	int room = style.width > used ? style.width - used : 0;
 	snprintf(line, sizeof line, "%s%s%s", p->title, *p->what ? ": " : "", p->what);

@@ -67,7 +67,7 @@ struct xr_options {
 	const volatile int *interrupt; /* set non-zero from anywhere: opening stops soon, and fails. NULL: none */
 };
 
-#define XR_OPTIONS_INIT {0, 0, 0, 0, 0, 0, 0, 0, 0, -1, 0, false, 0}
+#define XR_OPTIONS_INIT {0, 0, 0, 0, 0, 0, 0, 0, 0, -1, 0, false, 0, 0, 0}
 
 struct xr_session;
 struct xr_session *xr_session_open(const struct xr_options *options, struct xr_error *err); /* NULL options: this machine */

@@ -29,7 +29,7 @@ class _Error(ctypes.Structure):
 class _Options(ctypes.Structure):
     _fields_ = [(name, ctypes.c_char_p) for name in
                 ("target", "cc", "cflags", "runner", "form", "keep", "cache", "tmp", "record")] + [
-        ("cpu", ctypes.c_int), ("sample_ns", ctypes.c_double), ("baked", ctypes.c_bool), ("seed", ctypes.c_uint64)]
+        ("cpu", ctypes.c_int), ("sample_ns", ctypes.c_double), ("baked", ctypes.c_bool), ("seed", ctypes.c_uint64), ("budget_s", ctypes.c_double), ("interrupt", ctypes.c_void_p)]
 
 
 class _Plan(ctypes.Structure):

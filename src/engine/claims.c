@@ -3,6 +3,7 @@
  * hwloc gathers it from sysfs, CPUID and firmware tables. Nothing here may ever be asked while measuring; that is why
  * the engine calls it last, and micro-benchmarks cannot see it.
  */
+#include "engine/claims_cpu.h"
 #include "engine/engine.h"
 
 #include <hwloc.h>
@@ -184,14 +185,11 @@ static void say_what_differs(struct xr_description *d)
 		double ratio = json_number_value(fact->claimed) / json_number_value(fact->value);
 		char *before = fact->reason ? strdup(fact->reason) : NULL;
 		const char *said = before ? before : "", *then = before ? "; " : "";
+		/* whose doing it can be is the report's business: it knows whether there is a hypervisor */
 		if (ratio >= 2)
-			xr_fact_note(fact,
-			             "%s%sthe OS claims %.3g times as much: a partition, neighbours or the hypervisor "
-			             "may take the rest",
-			             said, then, ratio);
+			xr_fact_note(fact, "%s%sthe OS claims %.3g times as much", said, then, ratio);
 		else if (ratio <= 0.5)
-			xr_fact_note(fact, "%s%sthe OS claims only %.3g of it: the hypervisor may hide the true cache",
-			             said, then, ratio);
+			xr_fact_note(fact, "%s%sthe OS claims 1/%.3g of it", said, then, 1 / ratio);
 		free(before);
 	}
 }
@@ -201,6 +199,8 @@ void xr_claims_add(struct xr_description *d, const struct xr_target_info *info)
 	hwloc_topology_t topology;
 	if (hwloc_topology_init(&topology))
 		return;
+	/* the CPUs we may use, by affinity and control group: of others nothing was measured */
+	hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING);
 	hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
 	hwloc_topology_set_cache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_ALL);
 	hwloc_topology_set_icache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_ALL);
@@ -210,6 +210,7 @@ void xr_claims_add(struct xr_description *d, const struct xr_target_info *info)
 		claim_threads(d, topology);
 		claim_memory(d, topology);
 		claim_frequency(d, topology);
+		xr_claims_cpu(d);
 		claim_scheduler(d);
 		claim_huge_pages(d);
 		say_what_differs(d);

@@ -1,5 +1,7 @@
+#include "engine/claims_cpu.h"
 #include "engine/engine.h"
 
+#include <string.h>
 #include <time.h>
 
 static void set_text(json_t *object, const char *key, const char *text)
@@ -43,6 +45,8 @@ void xr_describe_target(struct xr_description *d, const struct xr_target *target
 	json_object_set_new(object, "seconds_preparing", json_real(preparing_s));
 	json_object_set_new(object, "seconds_timing", json_real(timing_s));
 	json_object_set_new(object, "seed", json_integer((json_int_t)seed));
+	if (!strcmp(info->kind, "host"))
+		json_object_set_new(object, "virtual", json_boolean(xr_claims_virtual()));
 	if (quick)
 		json_object_set_new(object, "quick", json_true());
 	if (spent)

@@ -110,17 +110,34 @@ static uint64_t text_seed(const char *text)
 
 /* ---- the budget ---- */
 
-/* The cheap come first, so what there is time for is measured whole; the first that does not fit takes what is left and
- * gives what it finds in it. But one that takes much longer than it said may not eat the time of all that come
- * after. */
+/* What --quick allows on a real machine, opening and reporting included. */
+static const double quick_s = 4.5;
+
+static double budget_s(const struct xr_run *run)
+{
+	bool real = !strcmp(xr_target_info(run->target)->kind, "host");
+	return run->plan->budget_s > 0 ? run->plan->budget_s : run->plan->quick && real ? quick_s : 0;
+}
+
+/* What is asked for most comes first, and none of it may eat the time of the others: each gets its share of what is left,
+ * by its cost among those that are still to come and matter as much; what it does not use is the others'. One that takes
+ * much longer than it said is stopped all the same. */
 static double deadline_s(const struct xr_run *run)
 {
-	double expected_s = run->step->micro->cost_s * xr_run_truth(run) * (run->quick ? quick_cost : 1);
-	double now_s = xr_now_s(), end_s = run->start_s + run->plan->budget_s, patience_s = overdraft * expected_s + 1;
-	bool last = run->index + 1 == run->order.n;
-	if (run->plan->budget_s <= 0)
+	double now_s = xr_now_s(), end_s = run->start_s + budget_s(run), ahead_s = 0;
+	double hurry = run->quick ? quick_cost : 1;
+	bool matters = xr_micro_is_main(run->step->micro);
+	if (!(budget_s(run) > 0))
 		return 0;
-	return last || end_s < now_s + patience_s ? end_s : now_s + patience_s;
+	for (size_t i = run->index; i < run->order.n; i++)
+		if (xr_micro_is_main(run->order.step[i].micro) == matters)
+			ahead_s += run->order.step[i].micro->cost_s;
+	double share_s = (end_s - now_s) * run->step->micro->cost_s / (ahead_s > 0 ? ahead_s : 1);
+	double patience_s = overdraft * run->step->micro->cost_s * xr_run_truth(run) * hurry + 1;
+	if (run->index + 1 == run->order.n || !matters)
+		share_s = end_s - now_s;
+	double allowed_s = share_s * 1.5 < patience_s ? share_s * 1.5 : patience_s;
+	return now_s + allowed_s < end_s ? now_s + allowed_s : end_s;
 }
 
 /* ---- one micro-benchmark: the run ---- */
@@ -169,7 +186,9 @@ void xr_run_step(struct xr_run *run, uint64_t seed, const enum xr_end *ends)
 			explain(run, XR_FAILED, "interrupted while it was measured");
 			break;
 		case XR_END_BUDGET:
-			explain(run, XR_FAILED, "the time allowed was used up; a larger --budget measures it");
+			explain(run, XR_FAILED,
+			        run->plan->budget_s > 0 ? "the time allowed was used up; a larger --budget measures it"
+			                                : "--quick had no time for it");
 			break;
 		case XR_END_LOST:
 			explain(run, XR_FAILED,
@@ -312,10 +331,10 @@ int xr_engine_run(struct xr_target *target, const struct xr_micro *const *table,
 		.start_s = xr_now_s(),
 	};
 	*outcome = (struct xr_outcome){.exit = XR_EXIT_OK};
-	int rc = xr_order_make(&run.order, &arena, table, plan->select, plan->n_select, err);
+	int rc = xr_order_make(&run.order, &arena, table, plan->select, plan->n_select, budget_s(&run) > 0, err);
 	if (rc)
 		goto out;
-	run.quick |= plan->budget_s > 0 && xr_run_remaining_s(&run) > plan->budget_s;
+	run.quick |= budget_s(&run) > 0 && xr_run_remaining_s(&run) > budget_s(&run);
 	enum xr_end *ends = xr_arena_array(&arena, enum xr_end, run.order.n + 1);
 	run_all(&run, seed, ends, outcome);
 	if (!outcome->interrupted && !outcome->over_budget) {

@@ -163,15 +163,52 @@ static bool ready(const struct xr_micro *const *table, const struct choice *choi
 	return true;
 }
 
-/* Cheap ones early: whoever interrupts, or has little time, gets most facts for it. */
-static int place(struct xr_order *order, const struct xr_micro *const *table, struct choice *choice, size_t n_chosen,
-                 struct xr_error *err)
+/* What most people ask for, in their order, by what it finds; the rest comes after. */
+static const char *const main_facts[] = {
+	"timer",          "cpu.frequency",      "cache.l1d.capacity", "tlb.d1.entries", "cache.l2.capacity",
+	"memory.latency", "op.add.i32.latency", "cache.l1i.capacity", "threads.cores"};
+enum { N_MAIN = sizeof main_facts / sizeof *main_facts };
+
+static size_t rank_of(const struct xr_micro *micro)
 {
+	size_t i = 0;
+	while (i < N_MAIN && !xr_micro_finds(micro, main_facts[i]))
+		i++;
+	return i;
+}
+
+bool xr_micro_is_main(const struct xr_micro *micro)
+{
+	return rank_of(micro) < N_MAIN;
+}
+
+/* What the micro-benchmark is worth: of itself, or to those that need it. */
+static size_t worth(const struct xr_micro *const *table, const struct choice *choice, size_t i, int depth)
+{
+	size_t best = rank_of(table[i]);
+	for (size_t j = 0; table[j] && depth < 8; j++)
+		for (const char *const *need = table[j]->needs; need && *need && choice[j].chosen && !choice[j].placed;
+		     need++) {
+			bool fits = is_fact(*need) ? xr_micro_finds(table[i], *need) : !strcmp(table[i]->id, *need);
+			size_t others = fits && j != i ? worth(table, choice, j, depth + 1) : best;
+			best = others < best ? others : best;
+		}
+	return best;
+}
+
+/* Cheap ones early: whoever interrupts gets most facts for the time. */
+static int place(struct xr_order *order, const struct xr_micro *const *table, struct choice *choice, size_t n_chosen,
+                 bool hurried, struct xr_error *err)
+{
+	size_t *rank = xr_arena_array(order->arena, size_t, table_size(table) + 1);
+	for (size_t i = 0; hurried && table[i]; i++)
+		rank[i] = worth(table, choice, i, 0);
 	while (order->n < n_chosen) {
 		long best = -1;
 		for (size_t i = 0; table[i]; i++)
 			if (choice[i].chosen && !choice[i].placed && ready(table, choice, i) &&
-			    (best < 0 || table[i]->cost_s < table[best]->cost_s))
+			    (best < 0 || rank[i] < rank[best] ||
+			     (rank[i] == rank[best] && table[i]->cost_s < table[best]->cost_s)))
 				best = (long)i;
 		if (best < 0)
 			return xr_fail(err, XR_EXIT_USE, "micro-benchmarks need each other in a circle");
@@ -196,11 +233,12 @@ static size_t count_needs(const struct xr_micro *const *table)
 }
 
 int xr_order_make(struct xr_order *order, struct xr_arena *arena, const struct xr_micro *const *table,
-                  const char *const *select, size_t n_select, struct xr_error *err)
+                  const char *const *select, size_t n_select, bool hurried, struct xr_error *err)
 {
 	size_t n_table = table_size(table), n_chosen = 0;
 	struct choice *choice = xr_arena_array(arena, struct choice, n_table + 1);
 	*order = (struct xr_order){
+		.arena = arena,
 		.step = xr_arena_array(arena, struct xr_step, n_table + 1),
 		.select = select,
 		.n_select = n_select,
@@ -227,7 +265,7 @@ int xr_order_make(struct xr_order *order, struct xr_arena *arena, const struct x
 	}
 	for (size_t i = 0; i < n_table; i++)
 		n_chosen += choice[i].chosen;
-	return place(order, table, choice, n_chosen, err);
+	return place(order, table, choice, n_chosen, hurried, err);
 }
 
 bool xr_order_asked(const struct xr_order *order, const struct xr_step *step, const char *id)

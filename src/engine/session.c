@@ -110,7 +110,7 @@ int xr_plan_check(const struct xr_plan *plan, struct xr_error *err)
 {
 	struct xr_arena arena = {0};
 	struct xr_order order;
-	int rc = xr_order_make(&order, &arena, xr_micro_table, plan->select, plan->n_select, err);
+	int rc = xr_order_make(&order, &arena, xr_micro_table, plan->select, plan->n_select, false, err);
 	xr_arena_release(&arena);
 	return rc;
 }

@@ -74,8 +74,8 @@ static void decide(struct xr_description *d, const struct xr_reading *reading)
 		if (reading[i].cycles < reading[best].cycles)
 			best = i;
 	}
-	while (enough < best && !(reading[enough].status == XR_READ_OK &&
-	                          reading[enough].cycles <= reading[best].cycles * (1 + same)))
+	while (enough < best &&
+	       !(reading[enough].status == XR_READ_OK && reading[enough].cycles <= reading[best].cycles * (1 + same)))
 		enough++;
 	xr_series_put(d, "statement.streams", "streams", "", x, "time", "cycles", y, n);
 

@@ -35,26 +35,36 @@ static const struct {
 	const char *selector;
 	enum direction direction;
 	const char *why;
+	const char *bare; /* the same where no hypervisor is; NULL: then it is no explanation */
 } explanations[] = {
 	{"cache.*.capacity", LESS,
-         "a partition of the cache, neighbours that use it, or the hypervisor may take the rest"},
-	{"cache.*.capacity", MORE, "the hypervisor may describe another processor"},
-	{"cache.*.ways", LESS, "a partition of the cache may leave only some of the ways"},
+         "a partition of the cache, neighbours that use it, or the hypervisor may take the rest",
+         "a partition of the cache, or neighbours that use it, may take the rest"},
+	{"cache.*.capacity", MORE, "the hypervisor may describe another processor", NULL},
+	{"cache.*.ways", LESS, "a partition of the cache may leave only some of the ways",
+         "a partition of the cache may leave only some of the ways"},
 	{"cache.*.shared_by", OTHERWISE,
-         "the hypervisor may put virtual CPUs on other cores than it says, and move them"},
-	{"cache.*", OTHERWISE, "the hypervisor may describe another processor"},
+         "the hypervisor may put virtual CPUs on other cores than it says, and move them", NULL},
+	{"cache.*", OTHERWISE, "the hypervisor may describe another processor", NULL},
+	{"tlb", OTHERWISE, "the hypervisor may describe another processor",
+         "the processor may count entries for large pages, or for code, apart"},
 	{"threads", OTHERWISE,
-         "virtual CPUs may share cores of which the hypervisor does not tell, or be moved meanwhile"},
-	{"topology", OTHERWISE, "the hypervisor may hide nodes, or show nodes that are none"},
-	{"memory.huge_pages", OTHERWISE, "whoever is below the OS may have mapped them by small ones"},
-	{"memory.page_size", OTHERWISE, "a TLB may take neighbouring pages together, or the OS promote them"},
-	{"cpu.frequency", MORE, "the OS may name the base rate; processors go faster while power and heat allow"},
-	{"cpu.frequency", LESS, "the OS may name the highest rate; power, heat or a governor may allow less"},
-	{"os", OTHERWISE, "other threads, or the hypervisor, may have had the CPU meanwhile"},
+         "virtual CPUs may share cores of which the hypervisor does not tell, or be moved meanwhile", NULL},
+	{"topology", OTHERWISE, "the hypervisor may hide nodes, or show nodes that are none", NULL},
+	{"memory.huge_pages", OTHERWISE, "whoever is below the OS may have mapped them by small ones", NULL},
+	{"memory.page_size", OTHERWISE, "a TLB may take neighbouring pages together, or the OS promote them",
+         "a TLB may take neighbouring pages together, or the OS promote them"},
+	{"cpu.frequency", MORE, "the OS may name the base rate; processors go faster while power and heat allow",
+         "the OS may name the base rate; processors go faster while power and heat allow"},
+	{"cpu.frequency", LESS, "the OS may name the highest rate; power, heat or a governor may allow less",
+         "the OS may name the highest rate; power, heat or a governor may allow less"},
+	{"os", OTHERWISE, "other threads, or the hypervisor, may have had the CPU meanwhile",
+         "other threads may have had the CPU meanwhile"},
 };
 
-const char *xr_claim_explanation(const struct xr_fact *fact)
+const char *xr_claim_explanation(const struct xr_description *d, const struct xr_fact *fact)
 {
+	const bool bare = json_is_false(json_object_get(xr_description_target_const(d), "virtual"));
 	bool numbers = json_is_number(fact->value) && json_is_number(fact->claimed);
 	double x = json_number_value(fact->value), y = json_number_value(fact->claimed);
 	enum direction direction = !numbers ? OTHERWISE : x < y ? LESS : MORE;
@@ -63,7 +73,7 @@ const char *xr_claim_explanation(const struct xr_fact *fact)
 	for (size_t i = 0; far && i < sizeof explanations / sizeof *explanations; i++)
 		if (xr_id_matches(fact->id, explanations[i].selector) &&
 		    (explanations[i].direction == OTHERWISE || explanations[i].direction == direction))
-			return explanations[i].why;
+			return bare ? explanations[i].bare : explanations[i].why;
 	return NULL;
 }
 
@@ -72,7 +82,7 @@ static void print_explanations(FILE *out, const struct xr_description *d)
 	bool first = true;
 	for (size_t i = 0; i < xr_description_count(d); i++) {
 		const struct xr_fact *fact = xr_description_at(d, i);
-		const char *why = against_claim(fact) == XR_DIFFER ? xr_claim_explanation(fact) : NULL;
+		const char *why = against_claim(fact) == XR_DIFFER ? xr_claim_explanation(d, fact) : NULL;
 		if (!why)
 			continue;
 		fprintf(out, "%s  %s: %s\n", first ? "\nWhy that may be\n" : "", fact->id, why);
@@ -120,6 +130,7 @@ struct xr_verdict_counts xr_report_check(FILE *out, const struct xr_description 
 	struct xr_table table;
 	size_t unclaimed = 0;
 	xr_table_init(&table, &arena, headings, 4);
+	table.whole = true;
 	for (size_t i = 0; i < xr_description_count(d); i++) {
 		const struct xr_fact *fact = xr_description_at(d, i);
 		enum xr_agreement agreement = against_claim(fact);

@@ -15,7 +15,7 @@ bool xr_values_agree(const json_t *a, const json_t *b, const char *unit, const c
 const char *xr_ratio_words(struct xr_arena *arena, const json_t *a, const json_t *b);
 
 /* Why a machine may give something else than its OS says of this fact; NULL: nothing to add. */
-const char *xr_claim_explanation(const struct xr_fact *fact);
+const char *xr_claim_explanation(const struct xr_description *d, const struct xr_fact *fact);
 
 void xr_count_verdict(struct xr_verdict_counts *counts, enum xr_agreement agreement);
 const char *xr_paint_verdict(struct xr_arena *arena, const struct xr_style *style, enum xr_agreement agreement,

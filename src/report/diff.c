@@ -73,6 +73,7 @@ static struct xr_verdict_counts report(FILE *out, const struct xr_description *a
 	const struct pair *pairs = pair_up(&arena, a, b, &n);
 	const char *headings[] = {"fact", xr_safe_text(&arena, a_name), xr_safe_text(&arena, b_name), "verdict"};
 	xr_table_init(&table, &arena, headings, 4);
+	table.whole = true;
 	for (size_t i = 0; i < n; i++) {
 		enum xr_agreement agreement = compare(&pairs[i]);
 		if (b_rules && !known(pairs[i].b))

@@ -14,7 +14,8 @@ int xr_report_save(const char *path, const char *text, size_t len, struct xr_err
 {
 	if (!is_stdout(path))
 		return xr_output_write(path, text, len, err);
-	if ((fwrite(text, 1, len, stdout) == len && !fflush(stdout)) || errno == EPIPE) /* a reader who has seen enough */
+	if ((fwrite(text, 1, len, stdout) == len && !fflush(stdout)) ||
+	    errno == EPIPE) /* a reader who has seen enough */
 		return 0;
 	return xr_fail(err, XR_EXIT_USE, "cannot write standard output: %s", strerror(errno ? errno : EIO));
 }

@@ -455,7 +455,7 @@ static bool differs_by_half(const struct xr_fact *fact)
 
 static void put_difference(struct screen *s, const struct xr_fact *fact)
 {
-	const char *why = xr_claim_explanation(fact);
+	const char *why = xr_claim_explanation(s->d, fact);
 	xr_strbuf_printf(&s->text, "  ");
 	put_wrapped(s,
 	            xr_arena_printf(s->arena, "%s is %s, the OS says %s%s%s", fact->id,

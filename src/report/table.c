@@ -92,17 +92,55 @@ static bool row_is_empty(const struct xr_table *table, size_t row, size_t first,
 	return true;
 }
 
+/* As much of a text as fits so many columns; what is cut shows. */
+static const char *clip(const struct xr_table *table, const char *text, size_t columns, bool unicode)
+{
+	const char *mark = unicode ? "…" : "...";
+	size_t keep = columns - xr_text_columns(mark), used = 0;
+	if (xr_text_columns(text) <= columns || strchr(text, '\033'))
+		return text;
+	const char *end = text;
+	for (; *end && used < keep; end++)
+		used += ((unsigned char)end[1] & 0xc0) != 0x80;
+	return xr_arena_printf(table->arena, "%.*s%s", (int)(end - text), text, mark);
+}
+
+/* Middle columns of a table that must stay whole share what the first and the last leave. */
+static void cut_to_fit(const struct xr_table *table, const struct xr_style *style, size_t fits)
+{
+	enum { LEAST = 8 };
+	size_t last = table->columns - 1, middle = table->columns - 2;
+	size_t outer = column_width(table, 0) + column_width(table, last) + 2 * table->columns;
+	size_t each = middle && fits > outer + middle * LEAST ? (fits - outer) / middle : LEAST, wide = 0, spare = 0;
+	for (size_t column = 1; column < last; column++) {
+		size_t width = column_width(table, column);
+		wide += width > each;
+		spare += width > each ? 0 : each - width;
+	}
+	for (size_t column = 1; column < last && wide; column++) {
+		size_t room = each + spare / wide;
+		if (column_width(table, column) <= each)
+			continue;
+		table->heading[column] = clip(table, table->heading[column], room, style->unicode);
+		for (size_t row = 0; row < table->rows; row++)
+			table->cell[row * table->columns + column] =
+				clip(table, cell_text(table, row, column), room, style->unicode);
+	}
+}
+
 void xr_table_print(const struct xr_table *table, FILE *out, const struct xr_style *style)
 {
 	size_t *width = xr_arena_array(table->arena, size_t, table->columns), parts = 0;
 	size_t fits = style->width > 40 ? (size_t)style->width : 100;
+	if (table->whole && table->columns > 2)
+		cut_to_fit(table, style, fits);
 	for (size_t column = 0; column < table->columns; column++)
 		width[column] = column_width(table, column);
 	for (size_t first = 1, last; first < table->columns; first = last) {
 		size_t used = 2 + width[0], shown = 0;
 		for (last = first; last < table->columns; last++) {
 			size_t more = width[last] ? width[last] + 2 : 0;
-			if (shown && used + more > fits)
+			if (shown && used + more > fits && !table->whole)
 				break;
 			used += more;
 			shown += more > 0;

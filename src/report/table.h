@@ -10,6 +10,7 @@ struct xr_table {
 	size_t columns, rows, room;
 	const char **heading;     /* columns of them; the first names the rows */
 	const char **cell;        /* rows × columns; NULL or "": empty */
+	bool whole;               /* never broken into parts: the middle columns are cut to fit */
 };
 
 void xr_table_init(struct xr_table *table, struct xr_arena *arena, const char *const *heading, size_t columns);

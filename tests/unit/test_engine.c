@@ -1,5 +1,6 @@
 /* The engine, with micro-benchmarks and a target made up for it. */
 #include "engine/engine.h"
+#include "micro/table.h"
 #include "engine/plan.h"
 #include "../lib/fake.h"
 
@@ -126,7 +127,7 @@ static void needs_come_first_and_the_cheap_before_the_dear(void **state)
 	struct xr_arena arena = {0};
 	struct xr_order order;
 	struct xr_error err;
-	assert_int_equal(xr_order_make(&order, &arena, table, NULL, 0, &err), 0);
+	assert_int_equal(xr_order_make(&order, &arena, table, NULL, 0, false, &err), 0);
 	assert_int_equal(order.n, 4);
 	assert_ptr_equal(order.step[0].micro, &clock_micro);
 	assert_ptr_equal(order.step[1].micro, &sizes_micro);
@@ -143,7 +144,7 @@ static void a_circle_of_needs_is_an_error(void **state)
 	struct xr_arena arena = {0};
 	struct xr_order order;
 	struct xr_error err;
-	assert_int_equal(xr_order_make(&order, &arena, table, NULL, 0, &err), -1);
+	assert_int_equal(xr_order_make(&order, &arena, table, NULL, 0, false, &err), -1);
 	assert_non_null(strstr(err.text, "circle"));
 	xr_arena_release(&arena);
 }
@@ -164,6 +165,30 @@ static void a_selection_takes_what_it_needs_and_no_more(void **state)
 	assert_int_equal(trial.outcome.ok, 1);
 	assert_string_equal(xr_description_fact(trial.d, "size.a")->micro, "sizes");
 	done(&trial);
+}
+
+static size_t place_in(const struct xr_order *order, const char *fact)
+{
+	size_t i = 0;
+	while (i < order->n && !xr_micro_finds(order->step[i].micro, fact))
+		i++;
+	return i;
+}
+
+static void in_a_hurry_what_people_ask_for_most_comes_first(void **state)
+{
+	struct xr_arena arena = {0};
+	struct xr_order order;
+	struct xr_error err;
+	(void)state;
+	assert_int_equal(xr_order_make(&order, &arena, xr_micro_table, NULL, 0, true, &err), 0);
+	assert_true(place_in(&order, "cpu.frequency") < place_in(&order, "cache.l1d.capacity"));
+	assert_true(place_in(&order, "cache.l1d.capacity") < place_in(&order, "branch.mispredict"));
+	assert_true(place_in(&order, "tlb.d1.entries") < place_in(&order, "os.tick"));
+	assert_true(place_in(&order, "cache.l2.capacity") < place_in(&order, "threads.contexts.int"));
+	assert_true(place_in(&order, "op.add.i32.latency") < place_in(&order, "units.width"));
+	assert_true(place_in(&order, "memory.latency") < place_in(&order, "registers.int"));
+	xr_arena_release(&arena);
 }
 
 static void a_micro_benchmark_can_be_named_itself(void **state)
@@ -377,6 +402,7 @@ int main(void)
 		cmocka_unit_test(needs_come_first_and_the_cheap_before_the_dear),
 		cmocka_unit_test(a_circle_of_needs_is_an_error),
 		cmocka_unit_test(a_selection_takes_what_it_needs_and_no_more),
+		cmocka_unit_test(in_a_hurry_what_people_ask_for_most_comes_first),
 		cmocka_unit_test(a_micro_benchmark_can_be_named_itself),
 		cmocka_unit_test(an_unknown_fact_is_wrong_use_with_the_nearest),
 		cmocka_unit_test(cycles_are_core_cycles_once_the_clock_is_known),
