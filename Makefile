@@ -53,7 +53,7 @@ SANITIZE_FLAGS = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all run test test-deep test-targets check-live bench install uninstall lint format analyse asan tsan fuzz programs objects clean help FORCE
+.PHONY: all run test test-deep test-targets lab cores-table rates habits calibrate check-live bench install uninstall lint format analyse asan tsan fuzz programs objects clean help FORCE
 
 ##@ Use
 all: $(XRAY) $(SHARED) $(BUILD)/.settings ## build build/xray, build/libxray.a and libxray.so.0
@@ -100,6 +100,22 @@ test-targets: ## install cross compilers and emulators, then try other machines:
 	@scripts/deps targets
 	$(SUBMAKE) all
 	@tests/run $(BUILD) targets
+lab: all programs ## the suites of random machines with N machines each (default 240)
+	@XR_DEEP=$(or $(N),240) tests/run $(BUILD) model/test_machines model/test_second
+cores-table: all programs ## what is found on the cores of machines/cores: writes docs/cores.md, which the tests hold to (N runs each, default 5)
+	@$(BUILD)/tests/model/test_cores --table $(or $(N),5) > $(BUILD)/cores.md && mv $(BUILD)/cores.md docs/cores.md
+rates: all programs ## what is found on random machines: writes tests/model/rates.txt, which the tests hold to (N machines, default 900)
+	@{ grep '^#\|^second' tests/model/rates.txt; XR_DEEP=$(or $(N),900) $(BUILD)/tests/model/test_machines --rates; } \
+		> $(BUILD)/rates.txt && mv $(BUILD)/rates.txt tests/model/rates.txt
+habits: all programs ## each habit of real cores alone on N random machines (default 100): writes docs/habits.md
+	@$(BUILD)/tests/model/test_habits --table $(or $(N),100) > $(BUILD)/habits.md && mv $(BUILD)/habits.md docs/habits.md
+calibrate: all programs ## stated confidence against share of right answers on N machines of the second generator (default 2000)
+	@$(BUILD)/tests/model/test_second --data $(or $(N),2000) > $(BUILD)/second.txt
+	@{ grep '^#' tests/model/calibration.txt; grep '^bin' $(BUILD)/second.txt; } > $(BUILD)/bins.txt
+	@{ grep -v '^second' tests/model/rates.txt; grep '^second' $(BUILD)/second.txt; } > $(BUILD)/rates.txt
+	@mv $(BUILD)/bins.txt tests/model/calibration.txt; mv $(BUILD)/rates.txt tests/model/rates.txt
+	@$(BUILD)/tests/model/test_second --page > docs/calibration.md; $(BUILD)/tests/model/test_second --svg > docs/calibration.svg
+	@cat docs/calibration.md
 check-live: all programs ## what must hold on the real machine at hand; takes minutes
 	@tests/run $(BUILD) live
 asan: ## the tests with address and undefined-behaviour sanitizers

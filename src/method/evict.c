@@ -4,6 +4,7 @@
 #include "stat/stat.h"
 
 #include <assert.h>
+#include <math.h>
 
 enum {
 	BATCH = 48,
@@ -145,13 +146,13 @@ static struct xr_spec script(const struct xr_evict *e, uint32_t x, const struct 
 static double value_of(const struct xr_evict *e, const struct xr_reading *reading)
 {
 	if (reading->status != XR_READ_OK)
-		return -1;
+		return NAN;
 	if (!e->exact)
 		return xr_min(reading->sample, (size_t)reading->samples);
 	return reading->n_disturbed ? xr_lower(reading->sample, xr_quiet_samples(reading)) : reading->cycles;
 }
 
-int xr_evict_values(struct xr_evict *e, uint32_t x, const struct xr_items *others, size_t n, double *values)
+static int values_once(struct xr_evict *e, uint32_t x, const struct xr_items *others, size_t n, double *values)
 {
 	struct xr_effort effort = e->effort;
 
@@ -172,5 +173,15 @@ int xr_evict_values(struct xr_evict *e, uint32_t x, const struct xr_items *other
 			values[done + i] = value_of(e, &reading[i]);
 		done += k;
 	}
+	return 0;
+}
+
+int xr_evict_values(struct xr_evict *e, uint32_t x, const struct xr_items *others, size_t n, double *values)
+{
+	if (values_once(e, x, others, n, values) != 0)
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (isnan(values[i]) && values_once(e, x, &others[i], 1, &values[i]) != 0)
+			return -1;
 	return 0;
 }

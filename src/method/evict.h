@@ -44,7 +44,7 @@ uint64_t xr_evict_line(const struct xr_evict *evict, uint32_t i);
 double xr_evict_visits(const struct xr_evict *evict, size_t n);
 
 /* Cycles per line of x after each of n sets of items, the lowest of the samples: whoever else runs on the machine pushes
- * x out too, but nobody brings it back. values[i] < 0: could not be read. 0, or -1 as xr_run_time(). */
+ * x out too, but nobody brings it back. values[i] is NaN: could not be read, twice. 0, or -1 as xr_run_time(). */
 int xr_evict_values(struct xr_evict *evict, uint32_t x, const struct xr_items *others, size_t n, double *values);
 
 #endif

@@ -281,10 +281,14 @@ static int ask_batch(const struct xr_laps *laps, struct xr_lap *lap, size_t n)
 	return status;
 }
 
+/* What could not be read is read once more; misses stay NaN where that fails, too. */
 int xr_laps_ask(const struct xr_laps *laps, struct xr_lap *lap, size_t n)
 {
 	for (size_t done = 0; done < n; done += BATCH)
 		if (ask_batch(laps, lap + done, n - done < BATCH ? n - done : BATCH) != 0)
+			return -1;
+	for (size_t i = 0; i < n; i++)
+		if (isnan(lap[i].misses) && ask_batch(laps, &lap[i], 1) != 0)
 			return -1;
 	return 0;
 }

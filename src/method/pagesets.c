@@ -307,8 +307,15 @@ int xr_pages_excess(const struct xr_page_family *f, const size_t *n, size_t k, d
 
 	if (xr_pages_excess_by_order(f, n, k, ORDERS, each) != 0)
 		return -1;
-	for (size_t i = 0; i < k; i++)
-		cycles[i] = xr_median(each + i * ORDERS, ORDERS);
+	for (size_t i = 0; i < k; i++) {
+		double *of = each + i * ORDERS;
+		size_t read = 0;
+
+		for (size_t o = 0; o < ORDERS; o++) /* a failed reading is no reading */
+			if (!isnan(of[o]))
+				of[read++] = of[o];
+		cycles[i] = xr_median(of, read);
+	}
 	return 0;
 }
 

@@ -250,8 +250,20 @@ static int refine(struct xr_target *target, const struct xr_effort *effort, cons
 	return status;
 }
 
-int xr_target_time(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
-                   struct xr_reading *out, struct xr_error *err)
+/* A failed reading is no reading: its numbers are NaN, which no comparison accepts, so that nobody who forgets to look at the
+ * status takes it for a very quick one. */
+static void spoil_failed(struct xr_reading *out, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (out[i].status != XR_READ_OK) {
+			out[i].ns = out[i].cycles = out[i].median_ns = out[i].median_cycles = NAN;
+			out[i].spread = out[i].nonlinear = out[i].cycle_ns = NAN;
+			out[i].samples = 0;
+		}
+}
+
+static int time_all(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
+                    struct xr_reading *out, struct xr_error *err)
 {
 	struct xr_effort e = effort ? *effort : (struct xr_effort){0};
 	if (!e.samples)
@@ -293,5 +305,13 @@ int xr_target_time(struct xr_target *target, const struct xr_effort *effort, con
 	free(lists);
 	if (!status && target->recorder)
 		status = xr_recorder_put(target->recorder, &e, specs, n, out, err);
+	return status;
+}
+
+int xr_target_time(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
+                   struct xr_reading *out, struct xr_error *err)
+{
+	int status = time_all(target, effort, specs, n, out, err);
+	spoil_failed(out, n);
 	return status;
 }

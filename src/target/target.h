@@ -42,7 +42,7 @@ struct xr_events {
 };
 
 struct xr_reading {
-	enum xr_reading_status status;
+	enum xr_reading_status status; /* not OK: all numbers are NaN */
 	const char *reason;   /* when not OK; lives as long as the target */
 	bool refused;         /* FAILED because the compiler refused it: reason has its complaint */
 	double ns, cycles;    /* per operation, access, jump…: 3rd lowest of 9 (about the lower quartile) */

@@ -6,6 +6,7 @@
  * inner one, a TLB that reaches less far than the first cache, random replacement, a clock of a microsecond, and so on.
  */
 #include "random.h"
+#include "habits.h"
 
 #include "util/rng.h"
 
@@ -383,6 +384,8 @@ void xr_machine_vary(struct xr_machine *m, uint64_t seed)
 		}
 	if (xr_machine_check(m, m->name, &err))
 		*m = before;
+	if (chance(&rng, 0.4))
+		habit_put(&habits[xr_rng_below(&rng, (uint64_t)n_habits)], m, seed);
 }
 
 void xr_machine_random(struct xr_machine *m, uint64_t seed, enum xr_mix mix, enum xr_noise noise)

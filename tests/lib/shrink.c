@@ -11,7 +11,7 @@ static bool still_bad(const struct xr_machine *machine, uint64_t seed, const cha
 	const char *select[] = {id};
 	struct xr_description *d = measure_machine(machine, select, 1, seed, &err);
 	const struct xr_fact *fact = d ? xr_description_fact(d, id) : NULL;
-	bool sure, bad = false;
+	bool sure, bad = d && !fact;
 	if (fact) {
 		enum verdict v = judge(machine, fact, &sure);
 		bad = v == WRONG || v == MISSED;
@@ -118,6 +118,21 @@ bool shrink(struct xr_machine *machine, uint64_t seed, const char *id)
 	return true;
 }
 
+struct absent {
+	const struct xr_description *d;
+	const char *id;
+	int n;
+};
+
+static void show_absent(void *self, const char *id)
+{
+	struct absent *a = self;
+	if (xr_description_fact(a->d, id) || (a->id && strcmp(a->id, id)))
+		return;
+	printf("MISSED %-34s not looked for\n", id);
+	a->n++;
+}
+
 int show_verdicts(const struct xr_machine *machine, const struct xr_description *d, const char *id)
 {
 	static const char *const words[] = {"right", "WRONG", "MISSED"};
@@ -139,5 +154,7 @@ int show_verdicts(const struct xr_machine *machine, const struct xr_description 
 		free(should);
 		json_decref(truth);
 	}
-	return bad;
+	struct absent absent = {d, id, 0};
+	xr_model_truth_ids(machine, show_absent, &absent);
+	return bad + absent.n;
 }

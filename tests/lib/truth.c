@@ -194,7 +194,7 @@ static struct xr_truth clock_truth(const struct xr_machine *m, const struct word
 	if (is(w->word[0], "timer") && is(w->word[1], "resolution"))
 		return number(m->timer_ns, 0.02, 0);
 	if (is(w->word[0], "timer") && is(w->word[1], "overhead"))
-		return number(m->timer_cost_ns, 0.05 + m->jitter, 0.2);
+		return number(m->timer_cost_ns, 0.05 + m->jitter + m->timer_spread, 0.2);
 	if (is(w->word[0], "cpu") && is(w->word[1], "frequency"))
 		return m->drift + m->step + m->ramp >= 0.015 /* a clock that wanders has no one frequency */
 		               ? unsaid
@@ -390,7 +390,7 @@ void xr_model_truth_ids(const struct xr_machine *machine, void (*each)(void *sel
 	                                       "index",    "inclusion",      "shared_by"};
 	static const char *const caches[] = {"l1d", "l1i", "l2", "l3", "l4"};
 	static const char *const of_tlb[] = {"entries", "ways", "penalty", "page"};
-	static const char *const tlbs[] = {"d1", "d2", "i1"};
+	static const char *const tlbs[] = {"d1", "d2", "d3", "i1", "i2"};
 	static const char *const of_op[] = {"latency", "throughput", "in_flight"};
 	char id[128];
 	for (size_t i = 0; i < sizeof single / sizeof *single; i++)

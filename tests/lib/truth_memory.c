@@ -89,14 +89,21 @@ static struct xr_truth cache_fact(const struct xr_machine *m, int index, const c
 	const struct xr_machine_cache *c = &m->cache[index];
 	uint64_t ways = xr_machine_ways(c), sets = xr_machine_sets(c), way = c->capacity / ways;
 	bool first = before(m, index, c->holds)<0, neighbours = c->neighbours_gbs> 0;
-	bool blurred = !first && (c->hash || c->inclusion == XR_EXCLUSIVE || neighbours);
-	const char *why = "sets fill unevenly, or together with those of the nearer level: there is no edge";
+	/* Whatever hash picks the sets, lines of one set push each other out and can be found; but how many sets there
+	 * are shows only as a slope. */
+	bool scattered = c->hash || (c->slices > 1 && !c->slice_bits.n);
+	bool blurred = !first && (c->inclusion == XR_EXCLUSIVE || neighbours);
+	const char *why =
+		"sets fill together with those of the nearer level, or others have a part of it: there is no edge";
 	if (is(what, "capacity") && neighbours)
 		return c->policy != XR_LRU ? unsaid
 		                           : hidden_if(true, "others have a part of it, now more, now less",
 		                                       number(beside_neighbours(m, index), 0.25, 0));
-	if (is(what, "capacity"))
-		return hidden_if(blurred, why, number((double)c->capacity, blurred ? 0.25 : 0, 0));
+	if (is(what,
+	       "capacity")) /* without an edge the middle of the rise tells, where the nearer level hides little of it */
+		return hidden_if(c->inclusion == XR_EXCLUSIVE && !first &&
+		                         c->capacity < 4 * m->cache[before(m, index, c->holds)].capacity,
+		                 why, number((double)c->capacity, blurred || (scattered && !first) ? 0.25 : 0, 0));
 	if (is(what, "ways"))
 		return hidden_if(blurred || (sets == 1 && c->capacity > 4096) || ways > 64, why, count(ways));
 	if (is(what, "line")) /* lines in pairs act like one, whether a prefetcher joins them or they are one */
@@ -108,9 +115,12 @@ static struct xr_truth cache_fact(const struct xr_machine *m, int index, const c
 	if (is(what, "policy")) {
 		char policy[XR_POLICY_TEXT];
 		xr_policy_text(c->policy, policy);
-		return hidden_if((c->hash && sets > 1) || ways > 64, "its sets cannot be looked at one by one",
-		                 text(policy));
+		return c->rival ? unsaid
+		                : hidden_if(scattered || ways > 64, "its sets cannot be looked at one by one",
+		                            text(policy));
 	}
+	if (c->holds == XR_HOLDS_CODE && (is(what, "write_allocate") || is(what, "write_back")))
+		return unsaid; /* code is not written */
 	if (is(what, "write_allocate"))
 		return exact(json_boolean(c->write_allocate));
 	if (is(what, "write_back"))
@@ -118,9 +128,9 @@ static struct xr_truth cache_fact(const struct xr_machine *m, int index, const c
 	if (is(what, "unified"))
 		return exact(json_boolean(c->holds == XR_HOLDS_BOTH));
 	if (is(what, "index"))
-		return hidden_if(way <= m->page_bytes || !m->page_bytes || (c->hash && sets > 1),
-		                 "a way is not larger than a page",
-		                 text(c->index == XR_VIRTUAL ? "virtual" : "physical"));
+		return hidden_if(
+			way <= m->page_bytes || !m->page_bytes || scattered || c->slices > 1 || c->index_bits.n,
+			"a way is not larger than a page", text(c->index == XR_VIRTUAL ? "virtual" : "physical"));
 	if (is(what, "inclusion"))
 		return first ? absent("nothing is nearer to the core") : text(xr_inclusion_names[c->inclusion]);
 	if (is(what, "shared_by"))
@@ -207,12 +217,27 @@ struct xr_truth xr_truth_of_cache(const struct xr_machine *m, const struct words
 
 /* Where the next TLB has no more entries, who misses this one misses the next one as well, more or less often: that
  * depends on the sets of both. What it takes is then neither of the two penalties. */
+static bool is_last(const struct xr_machine *m, int index, int holds)
+{
+	for (int i = index + 1; i < m->n_tlbs; i++)
+		if (m->tlb[i].holds & holds && m->tlb[i].pages != XR_PAGES_HUGE)
+			return false;
+	return true;
+}
+
 static bool next_is_no_larger(const struct xr_machine *m, int index, int holds)
 {
 	for (int i = index + 1; i < m->n_tlbs; i++)
 		if (m->tlb[i].holds & holds)
 			return m->tlb[i].entries <= m->tlb[index].entries;
 	return false;
+}
+
+/* Of a TLB, the ways that pages of the usual size get, on the side of code or data. */
+static uint64_t ways_for(const struct xr_machine_tlb *t, int holds)
+{
+	uint64_t ways = xr_machine_tlb_ways(t) - t->huge_ways;
+	return holds == XR_HOLDS_CODE && t->code_ways && t->code_ways < ways ? t->code_ways : ways;
 }
 
 struct xr_truth xr_truth_of_tlb(const struct xr_machine *m, const struct words *w)
@@ -226,24 +251,29 @@ struct xr_truth xr_truth_of_tlb(const struct xr_machine *m, const struct words *
 	for (int i = 0; i < m->n_tlbs && m->page_bytes; i++) {
 		const struct xr_machine_tlb *t = &m->tlb[i];
 		struct xr_truth truth = unsaid;
-		if (!(t->holds & holds))
+		if (!(t->holds & holds) || t->pages == XR_PAGES_HUGE)
 			continue;
+		const uint64_t ways = ways_for(t, holds), entries = t->entries / xr_machine_tlb_ways(t) * ways;
 		if (++seen < level) {
 			nearer = t;
 			continue;
 		}
 		if (is(w->word[2], "entries"))
-			truth = count(t->entries);
+			truth = hidden_if(t->coalesce > 1 && m->placement != XR_PLACE_RANDOM,
+			                  "pages that are neighbours in memory share entries", count(entries));
 		else if (is(w->word[2], "ways"))
-			truth = hidden_if(nearer, "seen only through the level before it",
-			                  count(xr_machine_tlb_ways(t)));
-		else if (is(w->word[2], "penalty"))
-			truth = next_is_no_larger(m, i, holds) ? unsaid : in_cycles(m, t->penalty);
+			truth = hidden_if(nearer || (t->coalesce > 1 && m->placement != XR_PLACE_RANDOM),
+			                  "seen only through the level before it", count(ways));
+		else if (is(w->word[2], "penalty")) /* what a walk costs depends on where its tables are */
+			truth = next_is_no_larger(m, i, holds) || (m->walk_levels && is_last(m, i, holds))
+			                ? unsaid
+			                : in_cycles(m, t->penalty);
 		else if (is(w->word[2], "page"))
 			truth = count(m->page_bytes);
-		return hidden_if(t->penalty < (nearer ? nearer->penalty : 0) + 2 ||
-		                         (nearer && t->entries < 2 * nearer->entries) ||
-		                         t->entries * 4 * m->page_bytes > m->memory_bytes,
+		bool free =
+			t->penalty < (nearer ? nearer->penalty : 0) + 2 && !(m->walk_levels && is_last(m, i, holds));
+		return hidden_if(free || (nearer && entries < 2 * nearer->entries) ||
+		                         entries * 4 * m->page_bytes > m->memory_bytes,
 		                 "missing it costs no more, or memory is too small to miss it", truth);
 	}
 	return absent("no such TLB");

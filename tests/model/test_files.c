@@ -1,8 +1,10 @@
 /* Every machine in machines/, measured: what the file says is found, and nothing is wrong and sure.
  *
- *   test_files [FILE...]   prints TAP; what is wrong or missed beside the truth. XR_SEED: another throw of the dice
+ *   test_files [FILE...]   prints TAP; what is wrong or missed beside the truth
+ *
+ * The dice are the commit's (XR_SEED: others). A file that fails is thrown again twice, and fails where two of the three do.
  */
-#include "../lib/judge.h"
+#include "../lib/lab.h"
 #include "../lib/truth.h"
 
 #include <glob.h>
@@ -39,17 +41,16 @@ static void show(const struct xr_machine *machine, const struct xr_fact *fact, e
 	xr_truth_release(&truth);
 }
 
-static int try_file(const char *path)
+static int try_once(const char *path, uint64_t seed)
 {
 	struct xr_machine machine;
 	struct xr_error err = {0};
 	int n[4] = {0}, sure_wrong = 0;
 	struct xr_description *d = NULL;
-	const char *seed = getenv("XR_SEED");
 	if (!xr_machine_read(&machine, path, &err))
-		d = measure_machine(&machine, NULL, 0, seed ? strtoull(seed, NULL, 10) : 1, &err);
+		d = measure_machine(&machine, NULL, 0, seed, &err);
 	if (!d) {
-		printf("not ok %s: %s\n", path, err.text);
+		printf("# %s: %s\n", path, err.text);
 		return 1;
 	}
 	for (size_t i = 0; i < xr_description_count(d); i++) {
@@ -65,11 +66,21 @@ static int try_file(const char *path)
 	xr_model_truth_ids(&machine, count_cover, &cover);
 	int all = n[RIGHT] + n[WRONG] + n[MISSED];
 	bool ok = sure_wrong <= allowed_sure_wrong * n[RIGHT] && n[RIGHT] >= wanted_right * all;
-	printf("%s %s: %d of %d facts right, %d wrong of which %d sure; %d of %d that could be found were looked for\n",
-	       ok ? "ok" : "not ok", path, n[RIGHT], all, n[WRONG], sure_wrong, cover.looked_for, cover.ids);
+	printf("# %s%s: %d of %d facts right, %d wrong of which %d sure; %d of %d that could be found were looked for\n",
+	       path, ok ? "" : " fails", n[RIGHT], all, n[WRONG], sure_wrong, cover.looked_for, cover.ids);
 	fflush(stdout);
 	xr_description_free(d);
 	return !ok;
+}
+
+static int try_file(const char *path)
+{
+	int bad = try_once(path, lab_seed());
+	if (bad)
+		bad = try_once(path, lab_seed() + 1000) + try_once(path, lab_seed() + 2000) > 0;
+	printf("%s %s: what it says is found, and nothing is wrong and sure\n", bad ? "not ok" : "ok", path);
+	fflush(stdout);
+	return bad;
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,6 @@
 /* Random machines are legal, the same everywhere, and their truths are what their files say. */
 #include "../lib/random.h"
+#include "../lib/second.h"
 #include "../lib/truth.h"
 #include "target/model/model.h"
 
@@ -25,11 +26,13 @@ static char *written(const struct xr_machine *m)
 static void every_random_machine_is_a_legal_file(void **state)
 {
 	(void)state;
-	for (int mix = XR_REALISTIC; mix <= XR_MIXED + 1; mix++)
+	for (int mix = XR_REALISTIC; mix <= XR_MIXED + 2; mix++)
 		for (uint64_t seed = 0; seed < 400; seed++) {
 			struct xr_machine m, again;
 			struct xr_error err;
-			if (mix > XR_MIXED)
+			if (mix > XR_MIXED + 1)
+				second_machine(&m, seed);
+			else if (mix > XR_MIXED)
 				xr_machine_wild(&m, seed, (enum xr_noise)(seed % 3));
 			else
 				xr_machine_random(&m, seed, (enum xr_mix)mix, (enum xr_noise)(seed % 3));
@@ -114,8 +117,8 @@ static void truths_follow_the_file(void **state)
 	kind(&m, "op.sub.i32.latency", XR_TRUTH_ABSENT);
 	kind(&m, "cache.l1d.index", XR_TRUTH_HIDDEN);
 	value(&m, "cache.l2.index", "\"physical\"");
-	kind(&m, "cache.l3.ways", XR_TRUTH_HIDDEN);
-	kind(&m, "cache.l3.capacity", XR_TRUTH_HIDDEN);
+	kind(&m, "cache.l3.ways", XR_TRUTH_VALUE);
+	kind(&m, "cache.l3.capacity", XR_TRUTH_VALUE);
 	kind(&m, "cache.l4.ways", XR_TRUTH_ABSENT);
 	kind(&m, "code.uop_cache", XR_TRUTH_UNSAID);
 
