@@ -321,7 +321,7 @@ static uint32_t age_of(uint64_t line)
 
 static void set_age(uint64_t *line, uint32_t age)
 {
-	*line = (*line & ~MARK_MASK) | (uint64_t)age << MARK_SHIFT;
+	*line = (*line & ~MARK_MASK) | age * MARK_ONE;
 }
 
 /* All grow older, as u0 … u3 have it; `used`: the way just used, or none. */

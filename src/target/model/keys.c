@@ -297,7 +297,7 @@ static int parse_list(const struct key *key, const char *text, uint64_t *out, ch
 {
 	char words[1024], *rest = NULL;
 	size_t n = 0;
-	double value;
+	double value = 0;
 	snprintf(words, sizeof words, "%s", text);
 	memset(out, 0, key->size * sizeof *out);
 	for (char *word = strtok_r(words, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {
@@ -317,7 +317,7 @@ static int parse_words(const struct key *key, const char *text, char *to, char *
 	if (strpbrk(text, ";#[]="))
 		return fail(reason, "%s = %s: words must do without ; # [ ] =", key->name, text);
 	memset(to, 0, key->size);
-	memcpy(to, text, strlen(text));
+	snprintf(to, key->size, "%s", text);
 	return 1;
 }
 

@@ -241,7 +241,7 @@ static void scale_tlb(struct xr_machine_tlb *t, uint64_t by)
 {
 	const uint64_t ways = xr_machine_tlb_ways(t);
 	scale(&t->entries, &t->ways, 1, by);
-	const uint64_t now = xr_machine_tlb_ways(t);
+	const uint64_t now = xr_machine_tlb_ways(t) ? xr_machine_tlb_ways(t) : 1;
 	t->huge_ways = part(t->huge_ways, ways, now);
 	t->code_ways = part(t->code_ways, ways, now);
 	t->policy = scaled_policy(t->policy, now);

@@ -340,7 +340,7 @@ static int take_long_line(struct parser *p, char *line)
 static char *next_line(char *out, int room, void *self)
 {
 	struct parser *p = self;
-	char line[LINE_MAX_BYTES];
+	char line[LINE_MAX_BYTES] = "";
 	if (p->failed || p->at >= p->end || !clean_line(p, line, sizeof line))
 		return NULL;
 	size_t n = strlen(line);

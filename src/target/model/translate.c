@@ -113,7 +113,7 @@ static uint64_t number_in(const struct xr_mem *mem, const struct tlb *tlb, const
 		tlb->coalesce_shift && !want->huge && xr_mem_in_a_row(mem, want->b, UINT64_C(1) << tlb->coalesce_shift);
 	if (group)
 		number >>= tlb->coalesce_shift;
-	*key = number << 3 | (uint64_t)want->code << 2 | (uint64_t)group << 1 | want->huge;
+	*key = number << 3 | (want->code ? 4 : 0) | (group ? 2 : 0) | (want->huge ? 1 : 0);
 	return number;
 }
 
