@@ -28,18 +28,6 @@ int xr_policy_qlru(const struct xr_qlru *q)
 	       q->update << 18 | q->misses_only << 20;
 }
 
-struct xr_qlru xr_policy_qlru_of(int policy)
-{
-	const uint32_t p = (uint32_t)policy;
-	return (struct xr_qlru){.hit3 = p >> 8 & 3,
-	                        .hit2 = p >> 10 & 3,
-	                        .miss = p >> 12 & 3,
-	                        .rarely = p >> 14 & 3,
-	                        .replace = p >> 16 & 3,
-	                        .update = p >> 18 & 3,
-	                        .misses_only = p >> 20 & 1};
-}
-
 /* ---- names ---- */
 
 /* Takes a word off the front of *at. */

@@ -72,7 +72,17 @@ struct xr_qlru {
 	bool misses_only;
 };
 int xr_policy_qlru(const struct xr_qlru *qlru); /* -1: no such policy */
-struct xr_qlru xr_policy_qlru_of(int policy);
+static inline struct xr_qlru xr_policy_qlru_of(int policy)
+{
+	const uint32_t p = (uint32_t)policy;
+	return (struct xr_qlru){.hit3 = p >> 8 & 3,
+	                        .hit2 = p >> 10 & 3,
+	                        .miss = p >> 12 & 3,
+	                        .rarely = p >> 14 & 3,
+	                        .replace = p >> 16 & 3,
+	                        .update = p >> 18 & 3,
+	                        .misses_only = p >> 20 & 1};
+}
 
 /* What a policy needs: false with the number of ways it cannot have. */
 bool xr_policy_takes_ways(int policy, uint64_t ways);

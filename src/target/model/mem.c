@@ -66,6 +66,8 @@ struct xr_mem *xr_mem_new(const struct xr_machine *machine, uint64_t seed)
 	mem->successors_mask = 3; /* at least the places of one line */
 	while (mem->successors_mask + 1 < machine->prefetch_temporal)
 		mem->successors_mask = 2 * mem->successors_mask + 1;
+	if (mem->host_shift)
+		mem->host_frame = xr_calloc(HOST_FRAMES, sizeof *mem->host_frame);
 	mem->core = xr_calloc((size_t)machine->cores, sizeof *mem->core);
 	mem->map = xr_calloc((size_t)machine->n_caches, sizeof *mem->map);
 	for (int i = 0; i < machine->n_caches; i++)
@@ -101,6 +103,7 @@ void xr_mem_free(struct xr_mem *mem)
 	}
 	free(mem->core);
 	free(mem->map);
+	free(mem->host_frame);
 	for (uint64_t i = 0; i < mem->n_buffers; i++) {
 		if (!mem->buffer[i]->same)
 			free(mem->buffer[i]->frame);

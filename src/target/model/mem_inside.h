@@ -57,6 +57,11 @@ struct core {
 	uint64_t last_miss; /* + 1 */
 };
 
+struct host_frame { /* of a guest-physical page (+ 1), to look up rather than work out */
+	uint64_t page, frame;
+};
+enum { HOST_FRAMES = 8192 };
+
 struct path {
 	int n, cache[XR_MACHINE_CACHES];
 	int n_tlbs[2], tlb[2][XR_MACHINE_TLBS]; /* for small pages, for huge ones */
@@ -78,6 +83,7 @@ struct xr_mem {
 	bool prefetches;
 	unsigned page_shift, huge_shift, host_shift;
 	uint64_t successors_mask; /* of the temporal prefetcher */
+	struct host_frame *host_frame;
 	int tables_level;         /* nearest cache of data that has lines of page tables */
 };
 

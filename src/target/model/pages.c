@@ -133,9 +133,13 @@ uint64_t xr_mem_physical(struct xr_mem *mem, struct xr_mem_buffer *b, uint64_t a
 	uint64_t guest = guest_physical(mem, b, offset);
 	if (!mem->host_shift)
 		return guest;
-	const uint64_t n = frame_count(mem, mem->machine->host_bytes), page = guest >> mem->host_shift;
-	return shuffled(page % n, n, mem->place_key + 1) << mem->host_shift |
-	       (guest & ((UINT64_C(1) << mem->host_shift) - 1));
+	const uint64_t page = guest >> mem->host_shift;
+	struct host_frame *known = &mem->host_frame[page % HOST_FRAMES];
+	if (known->page != page + 1) {
+		const uint64_t n = frame_count(mem, mem->machine->host_bytes);
+		*known = (struct host_frame){page + 1, shuffled(page % n, n, mem->place_key + 1)};
+	}
+	return known->frame << mem->host_shift | (guest & ((UINT64_C(1) << mem->host_shift) - 1));
 }
 
 bool xr_mem_in_a_row(const struct xr_mem *mem, const struct xr_mem_buffer *b, uint64_t pages)
