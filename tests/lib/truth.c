@@ -264,13 +264,34 @@ static const struct {
 	{"branch", system_truth},
 };
 
+/* Who is whose sibling, or near to whom. */
+static bool is_of_places(const struct words *w)
+{
+	return is(w->word[0], "topology") || is(w->word[2], "shared_by") ||
+	       (is(w->word[0], "threads") && !is(w->word[1], "logical"));
+}
+
+/* What a busy sibling takes a part of. */
+static bool is_of_siblings(const struct words *w)
+{
+	return is(w->word[0], "units") || is(w->word[2], "contexts") || is(w->word[3], "throughput") ||
+	       is(w->word[3], "in_flight") || (is(w->word[0], "cache") && w->word[1][1] == '1') ||
+	       (is(w->word[0], "tlb") && w->word[1][1] == '1');
+}
+
+/* So much of the time that what is left beside it is what there is. */
+static const double mostly = 0.8;
+
 struct xr_truth xr_model_truth_of(const struct xr_machine *machine, const char *fact_id)
 {
 	struct words w;
 	split(fact_id, &w);
+	if (machine->sibling >= mostly && machine->sibling_takes > 0 && is_of_siblings(&w))
+		return unsaid; /* effective or as built? either would be an answer */
 	for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++)
 		if (is(rooms[i].first, w.word[0]))
-			return rooms[i].truth(machine, &w);
+			return hidden_if(machine->migrate_hz > 0 && is_of_places(&w),
+			                 "a hypervisor moves the CPUs from core to core", rooms[i].truth(machine, &w));
 	return unsaid;
 }
 

@@ -258,12 +258,10 @@ struct xr_truth xr_truth_of_tlb(const struct xr_machine *m, const struct words *
 			nearer = t;
 			continue;
 		}
-		if (is(w->word[2], "entries"))
-			truth = hidden_if(t->coalesce > 1 && m->placement != XR_PLACE_RANDOM,
-			                  "pages that are neighbours in memory share entries", count(entries));
+		if (is(w->word[2], "entries")) /* neighbours in memory may share one; pages asked for shuffled do not */
+			truth = count(entries);
 		else if (is(w->word[2], "ways"))
-			truth = hidden_if(nearer || (t->coalesce > 1 && m->placement != XR_PLACE_RANDOM),
-			                  "seen only through the level before it", count(ways));
+			truth = hidden_if(nearer, "seen only through the level before it", count(ways));
 		else if (is(w->word[2], "penalty")) /* what a walk costs depends on where its tables are */
 			truth = next_is_no_larger(m, i, holds) || (m->walk_levels && is_last(m, i, holds))
 			                ? unsaid

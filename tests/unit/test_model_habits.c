@@ -1,4 +1,6 @@
 /* Keys for the habits of real cores: read, written back the same, and refused where they make no sense. */
+#include "../lib/truth.h"
+
 #include "target/model/machine.h"
 
 #include <setjmp.h>
@@ -193,6 +195,54 @@ static void code_and_noise_that_make_no_sense_are_refused(void **state)
 	refused("[counters]\nlies = often\n", "must be one of none zero scaled random swapped");
 }
 
+/* ---- what they leave to find ---- */
+
+static void truth(const char *body, const char *id, enum xr_truth_kind kind, double value)
+{
+	static struct xr_machine machine;
+	struct xr_error err = {0};
+	char text[4096];
+	snprintf(text, sizeof text, "[target]\nkind = simulated\n[op add int]\n%s", body);
+	if (xr_machine_parse(&machine, "m.ini", text, strlen(text), &err))
+		fail_msg("%s", err.text);
+	struct xr_truth t = xr_model_truth_of(&machine, id);
+	if (t.kind != kind ||
+	    (kind == XR_TRUTH_VALUE && !(json_number_value(t.value) >= value && json_number_value(t.value) <= value)))
+		fail_msg("%s: kind %d, value %g, not %d, %g", id, (int)t.kind, json_number_value(t.value), (int)kind,
+		         value);
+	xr_truth_release(&t);
+}
+
+#define TLB2 "[tlb d1]\nentries = 64\npenalty = 7\n[tlb i1]\nholds = code\nentries = 64\npenalty = 7\n"
+
+static void what_a_habit_leaves_to_find_is_said(void **state)
+{
+	(void)state;
+	const char *second = TLB2 "[tlb u2]\nholds = both\nentries = 2048\nways = 8\npenalty = 30\n%s";
+	char text[1000];
+	snprintf(text, sizeof text, second, "code_ways = 4\n"); /* code sees its part, data all */
+	truth(text, "tlb.d2.entries", XR_TRUTH_VALUE, 2048);
+	truth(text, "tlb.i2.entries", XR_TRUTH_VALUE, 1024);
+	snprintf(text, sizeof text, second, "huge_ways = 2\n");
+	truth(text, "tlb.d2.entries", XR_TRUTH_VALUE, 1536);
+	snprintf(text, sizeof text, second, "coalesce = 4\n[page]\nplacement = runs\n"); /* shuffled pages tell */
+	truth(text, "tlb.d2.entries", XR_TRUTH_VALUE, 2048);
+	snprintf(text, sizeof text, second, "[walk]\nlevels = 4\nstep = 10\n"); /* what a walk costs depends */
+	truth(text, "tlb.d2.penalty", XR_TRUTH_UNSAID, 0);
+	truth(text, "tlb.d1.penalty", XR_TRUTH_VALUE, 7);
+	truth("[tlb h1]\nentries = 32\npages = huge\n" TLB2, "tlb.d1.entries", XR_TRUTH_VALUE, 64);
+	truth(L1 "latency = 4\nindex_bits = 6^12 7 8 9 10 11\n", "cache.l1d.capacity", XR_TRUTH_VALUE, 32768);
+	truth(L1 "latency = 4\npolicy = srrip\nrival = random\nleaders = 4\n", "cache.l1d.policy", XR_TRUTH_UNSAID, 0);
+	truth("[threads]\nsmt = 2\n" L1 "latency = 4\n[noise]\nmigrate_hz = 10\n", "threads.siblings", XR_TRUTH_HIDDEN,
+	      0);
+	truth("[threads]\nsmt = 2\n" L1 "latency = 4\n[noise]\nmigrate_hz = 10\n", "threads.logical", XR_TRUTH_VALUE,
+	      8);
+	truth("[threads]\nsmt = 2\n" L1 "latency = 4\n[noise]\nsibling = 0.3\n", "cache.l1d.capacity", XR_TRUTH_VALUE,
+	      32768);
+	truth("[threads]\nsmt = 2\n" L1 "latency = 4\n[noise]\nsibling = 1\n", "cache.l1d.capacity", XR_TRUTH_UNSAID,
+	      0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -203,6 +253,7 @@ int main(void)
 		cmocka_unit_test(policies_that_make_no_sense_are_refused),
 		cmocka_unit_test(translations_that_make_no_sense_are_refused),
 		cmocka_unit_test(code_and_noise_that_make_no_sense_are_refused),
+		cmocka_unit_test(what_a_habit_leaves_to_find_is_said),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
