@@ -228,7 +228,7 @@ static bool is_last(const struct xr_machine *m, int index, int holds)
 static bool next_is_no_larger(const struct xr_machine *m, int index, int holds)
 {
 	for (int i = index + 1; i < m->n_tlbs; i++)
-		if (m->tlb[i].holds & holds)
+		if (m->tlb[i].holds & holds && m->tlb[i].pages != XR_PAGES_HUGE)
 			return m->tlb[i].entries <= m->tlb[index].entries;
 	return false;
 }
