@@ -32,7 +32,9 @@ struct lab_plan {
 	void *self;
 	uint64_t seed; /* of machine 0; machine i has seed + i */
 	int n;
-	const char *select[8]; /* NULL ends; none: everything */
+	/* Families of facts ("cache"), or micro-benchmarks by id; NULL ends, none: everything. Whatever is found is judged, and what falls
+	 * under a family and was not looked for is missed. */
+	const char *select[8];
 };
 
 /* Returns how many machines broke the tool; says on stdout, as a comment, which. `each` is called in this process, facts of
