@@ -223,18 +223,21 @@ struct complaint {
 
 static bool worse(const struct cell *seen, const struct cell *record)
 {
-	return seen->all && (seen->right < record->right || seen->sure_wrong > record->sure_wrong);
+	return seen->right < record->right || seen->sure_wrong > record->sure_wrong;
 }
 
+/* What the record has and this run has not, too: a fact that is not told at all any more. */
 static int compare(struct table *record, struct table *seen, struct complaint *list, int most)
 {
 	int n = 0;
 	for (int i = 0; i < seen->n_rows; i++)
-		for (int c = 0; c < seen->n_cores && n < most; c++) {
-			struct row *row = find_row(record, seen->row[i].name);
-			if (worse(&seen->row[i].cell[c], &row->cell[c]))
-				list[n++] = (struct complaint){(int)(row - record->row), c, seen->row[i].cell[c]};
-		}
+		find_row(record, seen->row[i].name);
+	for (int i = 0; i < record->n_rows; i++) {
+		const struct row *now = find_row(seen, record->row[i].name);
+		for (int c = 0; c < seen->n_cores && n < most; c++)
+			if (worse(&now->cell[c], &record->row[i].cell[c]))
+				list[n++] = (struct complaint){i, c, now->cell[c]};
+	}
 	return n;
 }
 
