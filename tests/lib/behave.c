@@ -42,8 +42,34 @@ static void move_traffic(struct xr_machine *m, struct xr_rng *rng)
 		}
 }
 
+/* Policies of the first two caches of data and the first TLB, of all that are known. */
+static void move_policies(struct xr_machine *m, struct xr_rng *rng)
+{
+	static const char *const names[] = {"lru",
+	                                    "lru",
+	                                    "fifo",
+	                                    "random",
+	                                    "plru",
+	                                    "plru",
+	                                    "nru",
+	                                    "srrip",
+	                                    "mru_n",
+	                                    "nru_late",
+	                                    "lru2plru4",
+	                                    "lru3plru4",
+	                                    "qlru_h11_m1_r0_u0",
+	                                    "qlru_h00_m1_r2_u1"};
+	for (int i = 0; i < m->n_caches; i++) {
+		int policy = xr_policy_parse(names[xr_rng_below(rng, sizeof names / sizeof *names)]);
+		if (m->cache[i].holds & XR_HOLDS_DATA && !m->cache[i].rival &&
+		    xr_policy_takes_ways(policy, xr_machine_ways(&m->cache[i])) && chance(rng, 0.7))
+			m->cache[i].policy = policy;
+	}
+}
+
 void xr_machine_behave(struct xr_machine *m, uint64_t seed)
 {
 	struct xr_rng rng = {seed * UINT64_C(0x9e3779b97f4a7c15) + 17};
 	move_traffic(m, &rng);
+	move_policies(m, &rng);
 }

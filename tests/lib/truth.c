@@ -1,5 +1,7 @@
 #include "truths.h"
 
+#include "infer/replacement.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -312,12 +314,52 @@ json_t *xr_model_truth(const struct xr_machine *machine, const char *fact_id)
 
 /* ---- comparing ---- */
 
+/* r2 fills an empty set in another order than r0, and is the same ever after; so are mru_n and nru. */
+static int full_set(int policy)
+{
+	if (policy < 0 || xr_policy_kind(policy) != XR_QLRU)
+		return policy == XR_MRU_N ? XR_NRU : policy;
+	struct xr_qlru q = xr_policy_qlru_of(policy);
+	q.replace = q.replace == 2 ? 0 : q.replace;
+	return xr_policy_qlru(&q);
+}
+
+/* Do two policies miss alike on random sequences? */
+static bool same_misses(uint64_t ways, const char *a, const char *b)
+{
+	int first = full_set(xr_policy_parse(a)), second = full_set(xr_policy_parse(b));
+	if (first == second)
+		return true;
+	struct xr_arena arena = {0};
+	struct xr_rng rng = {ways};
+	bool same = first >= 0 && second >= 0 && !xr_policy_is_random(first) && !xr_policy_is_random(second) &&
+	            xr_policy_takes_ways(first, ways) && xr_policy_takes_ways(second, ways);
+	for (int i = 0; i < 60 && same; i++) {
+		size_t blocks;
+		struct xr_sequence s = xr_sequence_draw(&arena, &rng, ways, i % 2, 8, &blocks);
+		same = fabs(xr_sequence_misses(&s, first, ways, &rng) - xr_sequence_misses(&s, second, ways, &rng)) <
+		       0.3;
+	}
+	xr_arena_release(&arena);
+	return same;
+}
+
 /* Policies that no sequence of accesses can tell apart at this number of ways. */
 static bool same_policy(uint64_t ways, const char *a, const char *b)
 {
 	bool like_lru =
 		(is(a, "lru") || is(a, "plru") || is(a, "nru")) && (is(b, "lru") || is(b, "plru") || is(b, "nru"));
-	return is(a, b) || ways == 1 || (ways == 2 && like_lru);
+	if (is(b, "qlru"))
+		return !strncmp(a, "qlru_", 5); /* the family */
+	return is(a, b) || ways == 1 || (ways == 2 && like_lru) || same_misses(ways, a, b);
+}
+
+static uint64_t tlb_ways(const struct xr_machine *m) /* of the first one of data */
+{
+	for (int i = 0; i < m->n_tlbs; i++)
+		if (m->tlb[i].holds & XR_HOLDS_DATA)
+			return xr_machine_tlb_ways(&m->tlb[i]);
+	return 1;
 }
 
 static bool nothing(const json_t *found)
@@ -351,6 +393,9 @@ bool xr_truth_agrees(const struct xr_machine *machine, const char *fact_id, cons
 	split(fact_id, &w);
 	if (json_is_string(truth->value) && json_is_string(found) && is(w.word[2], "policy")) {
 		int index = xr_truth_cache_index(machine, w.word[1]);
+		if (is(w.word[0], "tlb"))
+			return same_policy(tlb_ways(machine), json_string_value(truth->value),
+			                   json_string_value(found));
 		return index >= 0 && same_policy(xr_machine_ways(&machine->cache[index]),
 		                                 json_string_value(truth->value), json_string_value(found));
 	}

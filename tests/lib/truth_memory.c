@@ -84,6 +84,25 @@ static double beside_neighbours(const struct xr_machine *m, int index)
 	return (double)c->capacity / (1 + c->neighbours_gbs * ns_of_byte);
 }
 
+/* Can lines be laid out that share one set of a cache, and of the nearer ones too, yet get past these? */
+static bool sets_can_be_chosen(const struct xr_machine *m, int index)
+{
+	const struct xr_machine_cache *c = &m->cache[index];
+	const uint64_t ways = xr_machine_ways(c), way = c->capacity / ways;
+	const int nearer = before(m, index, XR_HOLDS_DATA);
+	const bool whole = c->index == XR_VIRTUAL || way <= m->page_bytes || !m->page_bytes ||
+	                   m->placement == XR_PLACE_CONTIGUOUS || (m->huge_bytes >= way && m->huge_bytes <= 4 * way * ways);
+	if (!whole || ways > 64 || c->hash || c->index_bits.n || c->modulo || c->slices || c->rival ||
+	    c->inclusion == XR_EXCLUSIVE || c->neighbours_gbs > 0 || c->way_bits.n)
+		return false;
+	if (nearer < 0)
+		return true;
+	const struct xr_machine_cache *first = &m->cache[nearer];
+	const uint64_t first_ways = xr_machine_ways(first), first_way = first->capacity / first_ways;
+	return before(m, nearer, XR_HOLDS_DATA) < 0 && 2 * way >= 3 * first_ways * first_way && first->policy == XR_LRU &&
+	       first->index == XR_VIRTUAL;
+}
+
 static struct xr_truth cache_fact(const struct xr_machine *m, int index, const char *what)
 {
 	const struct xr_machine_cache *c = &m->cache[index];
@@ -116,8 +135,8 @@ static struct xr_truth cache_fact(const struct xr_machine *m, int index, const c
 		char policy[XR_POLICY_TEXT];
 		xr_policy_text(c->policy, policy);
 		return c->rival ? unsaid
-		                : hidden_if(scattered || ways > 64, "its sets cannot be looked at one by one",
-		                            text(policy));
+		                : hidden_if(scattered || !sets_can_be_chosen(m, index),
+		                            "its sets cannot be looked at one by one", text(policy));
 	}
 	if (c->holds == XR_HOLDS_CODE && (is(what, "write_allocate") || is(what, "write_back")))
 		return unsaid; /* code is not written */
@@ -268,6 +287,12 @@ struct xr_truth xr_truth_of_tlb(const struct xr_machine *m, const struct words *
 			                : in_cycles(m, t->penalty);
 		else if (is(w->word[2], "page"))
 			truth = count(m->page_bytes);
+		else if (is(w->word[2], "policy")) {
+			char policy[XR_POLICY_TEXT];
+			xr_policy_text(t->policy, policy);
+			truth = hidden_if(t->fold || t->index_bits.n || t->coalesce > 1 || xr_machine_tlb_ways(t) > 96,
+			                  "its sets cannot be looked at one by one", text(policy));
+		}
 		bool free =
 			t->penalty < (nearer ? nearer->penalty : 0) + 2 && !(m->walk_levels && is_last(m, i, holds));
 		return hidden_if(free || (nearer && entries < 2 * nearer->entries) ||

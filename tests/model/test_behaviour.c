@@ -27,6 +27,7 @@ static const struct {
 } asked[] = {
 	{"bandwidth", "memory.throughput", {0.99, 0.97}},
 	{"parallelism", "memory.parallelism", {0.99, 0.97}},
+	{"policy", "cache.l1d.policy", {0.97, 0.90}},
 };
 enum { N_ASKED = sizeof asked / sizeof *asked, N_NOISES = 2, MACHINES = 12, IDS = 256 };
 
