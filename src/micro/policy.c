@@ -369,9 +369,9 @@ static int find_tlb(struct xr_run *run)
 	g.pages = (uint64_t)fmax(1, first / first_ways / (double)page);
 	lay(run, &g, BUFFER + 2);
 	g.buffer.backing = XR_SHUFFLED;
-	if ((double)(most_blocks(g.ways) * g.sets * line) > first / 2) /* lines must stay in the first cache */
-		g.sets = (size_t)fmax(
-			1, first / (double)(most_blocks(g.ways) * line)); /* lines must stay in the first cache */
+	/* lines must stay in the first cache, some of whose ways are others' */
+	const double lines = first / first_ways / (double)line * fmax(1, floor(first_ways / 2));
+	g.sets = (size_t)fmin((double)g.sets, fmax(1, floor(lines / (double)most_blocks(g.ways))));
 	return find(run, &g);
 }
 
