@@ -369,8 +369,10 @@ static int find_tlb(struct xr_run *run)
 	g.pages = (uint64_t)fmax(1, first / first_ways / (double)page);
 	lay(run, &g, BUFFER + 2);
 	g.buffer.backing = XR_SHUFFLED;
-	/* lines must stay in the first cache, some of whose ways are others' */
-	const double lines = first / first_ways / (double)line * fmax(1, floor(first_ways / 2));
+	/* lines must stay in the first cache, some of whose ways are others'; of few ways, each in a set of its own */
+	const bool few = first_ways < 4;
+	const double lines = few ? (double)g.spread : first / first_ways / (double)line * floor(first_ways / 2);
+	g.pages = few ? 1 : g.pages;
 	g.sets = (size_t)fmin((double)g.sets, fmax(1, floor(lines / (double)most_blocks(g.ways))));
 	return find(run, &g);
 }
