@@ -33,6 +33,11 @@ int xr_index_rank(const struct xr_index_bits *bits)
 
 void xr_index_table_init(struct xr_index_table *table, const struct xr_index_bits *bits)
 {
+	uint64_t used = 0;
+	for (int i = 0; i < bits->n; i++)
+		used |= bits->mask[i];
+	table->first = used ? __builtin_ctzll(used) / 8 : 0;
+	table->end = used ? (63 - __builtin_clzll(used)) / 8 + 1 : 0;
 	for (int i = 0; i < XR_INDEX_BYTES; i++) {
 		table->part[i][0] = 0;
 		for (uint32_t bit = 1; bit < 256; bit *= 2) {

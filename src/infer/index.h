@@ -21,6 +21,7 @@ int xr_index_rank(const struct xr_index_bits *bits); /* how many of the bits say
 
 /* The same map made quick: one look into a table for each byte of the address. */
 struct xr_index_table {
+	int first, end; /* bytes that count */
 	uint32_t part[XR_INDEX_BYTES][256];
 };
 void xr_index_table_init(struct xr_index_table *table, const struct xr_index_bits *bits);
@@ -28,7 +29,7 @@ void xr_index_table_init(struct xr_index_table *table, const struct xr_index_bit
 static inline uint32_t xr_index_look(const struct xr_index_table *table, uint64_t address)
 {
 	uint32_t index = 0;
-	for (int i = 0; i < XR_INDEX_BYTES; i++)
+	for (int i = table->first; i < table->end; i++)
 		index ^= table->part[i][address >> 8 * i & 0xff];
 	return index;
 }

@@ -95,6 +95,25 @@ static void pages_have_more_classes_than_a_way_has_pages(void **state)
 	xr_mem_free(t.mem);
 }
 
+static void a_table_says_what_its_bits_say(void **state)
+{
+	(void)state;
+	struct xr_rng rng = {4};
+	static struct xr_index_table table;
+	for (int round = 0; round < 200; round++) {
+		struct xr_index_bits bits = {.n = 1 + (int)xr_rng_below(&rng, XR_INDEX_BITS)};
+		const unsigned low = (unsigned)xr_rng_below(&rng, 60),
+			       high = low + (unsigned)xr_rng_below(&rng, 64 - low);
+		for (int i = 0; i < bits.n; i++)
+			bits.mask[i] = xr_rng_next(&rng) >> (63 - high) >> low << low;
+		xr_index_table_init(&table, &bits);
+		for (int i = 0; i < 50; i++) {
+			const uint64_t address = xr_rng_next(&rng);
+			assert_int_equal(xr_index_look(&table, address), xr_index_of(&bits, address));
+		}
+	}
+}
+
 static void any_number_of_sets_is_taken_modulo(void **state)
 {
 	(void)state;
@@ -184,6 +203,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exactly_the_lines_of_one_xor_class_conflict),
 		cmocka_unit_test(pages_have_more_classes_than_a_way_has_pages),
+		cmocka_unit_test(a_table_says_what_its_bits_say),
 		cmocka_unit_test(any_number_of_sets_is_taken_modulo),
 		cmocka_unit_test(slices_are_plain_inside),
 		cmocka_unit_test(lines_with_one_tag_push_each_other_out),
