@@ -8,7 +8,8 @@
  *   spin N                            spun OPERATIONS NS: N repetitions of the reference chain
  *   work W ops K | chain … | flow …   what members of a team do
  *   spec I clock | ops K | chain … | walk … | team … | flow …     (the words of xr_spec_text(), but ops K POWER:
- *                                     index of the generated function; its vectors' class, 0: none in it)
+ *                                     index of the generated function; its vectors' class, 0: none in it; then
+ *                                     perhaps the index of its twin with twice as many statements in the loop)
  *   patience NS                       to be spent on waiting until nobody else uses the core; replaces what is left of it
  *   ready SAMPLE_NS                   for each spec:  try I   then   ok I CODE_BYTES   or   bad I u|f REASON
  *                                     and in the end  done PATIENCE_NS QUIET_NS CPU
@@ -145,6 +146,7 @@ static char make_spec(struct xr_agent_spec *s, char **words, int n, char *error,
 		s->kind = XR_SPEC_OPS;
 		s->nano = nano_index(words[1]);
 		s->power = n > 2 ? atoi(words[2]) : 0;
+		s->twin = n > 3 ? nano_index(words[3]) : -1;
 		return 0;
 	}
 	if (!strcmp(words[0], "chain")) {
@@ -329,9 +331,10 @@ int main(int argc, char **argv)
 	pool = xr_pool_new(xr_now_ns, xr_reference_ns); /* before pinning: it remembers which CPUs were allowed */
 	xr_where_init(argc > 1 ? argv[1] : "-1");
 	xr_chain_setup(xr_now_ns, xr_clock_cost_ns(), (unsigned long long)memory);
-	xr_chain_exact(xr_clock_repeats());
 	xr_walk_exact(xr_clock_repeats());
-	if (!xr_clock_repeats())
+	if (xr_clock_repeats())
+		xr_chain_exact();
+	else
 		xr_warm_up();
 	xr_reference_find(argc > 3 ? atoi(argv[3]) : 0);
 	if (!xr_clock_repeats()) /* else there is nobody else */

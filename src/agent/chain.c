@@ -26,7 +26,7 @@ enum {
 	CURSORS_MAX = XR_CURSORS_MAX,
 	PICKS = 32,         /* of each place, before walks over few */
 	PICKS_UP_TO = 512,  /* places */
-	PICKS_EXACT = 2048, /* all in all, where every instruction is simulated */
+	PICKS_EXACT = 1024, /* all in all, where every instruction is simulated */
 	SPARSE = 1024,      /* bytes of buffer per place */
 	WARM_LEAST = 4096,  /* steps before the first sample */
 	STRETCH = 16384,    /* steps between looks at the clock */
@@ -57,6 +57,7 @@ static struct {
 	double look_ns;
 	const struct xr_agent_chain *warm; /* the last one to run: the caches are as it left them */
 	int exact;
+	double overhead_ns; /* of the loop, per access; exact only */
 } watch;
 
 /* What the compiler and the core cannot know to be zero: ties an address to a value read before. */
@@ -68,11 +69,6 @@ void xr_chain_setup(double (*now_ns)(void), double look_ns, unsigned long long l
 	watch.now_ns = now_ns;
 	watch.look_ns = look_ns;
 	xr_buffer_limit(limit_bytes);
-}
-
-void xr_chain_exact(int exact)
-{
-	watch.exact = exact;
 }
 
 /* ---- from words to phases -------------------------------------------------------------------------------------- */
@@ -422,6 +418,19 @@ static void *address(const struct xr_agent_chain *c, uint32_t unit)
 	return c->buffer->base + (size_t)unit * UNIT;
 }
 
+void xr_chain_exact(void)
+{
+	watch.exact = 1;
+	watch.overhead_ns = xr_follow_overhead_ns(watch.now_ns);
+}
+
+double xr_chain_overhead_ns(const struct xr_agent_chain *chain)
+{
+	const struct phase *p = &chain->phase[0];
+
+	return p->access == READ && !p->from_table && chain->cursors == 1 ? watch.overhead_ns : 0;
+}
+
 /* One stretch [from, to) of a phase's table. `after`: a value read before, on which the first address is to depend;
  * returns the last value read. */
 static uintptr_t walk_table(const struct xr_agent_chain *c, const struct phase *p, size_t from, size_t to,
@@ -509,6 +518,8 @@ static double run_script(struct xr_agent_chain *c, unsigned long reps, double *t
 			if (p->timed) {
 				ns += watch.now_ns() - before - watch.look_ns;
 				accesses += (double)p->n * p->passes;
+				if (p->access == READ && !c->phase[p->same_as].from_table)
+					ns -= watch.overhead_ns * (double)p->n * p->passes;
 			}
 		}
 	if (timed_ns)
@@ -526,7 +537,11 @@ static void drive_strangers_out(const struct xr_agent_chain *c, const struct pha
 
 	if (watch.exact && picks > PICKS_EXACT)
 		picks = PICKS_EXACT;
-	for (size_t i = 0; i < picks; i++)
+	for (size_t i = 0; i < picks && watch.exact; i++) {
+		state = state * UINT64_C(6364136223846793005) + 1;
+		sink = *(volatile uintptr_t *)address(c, p->unit[(size_t)((state >> 32) * p->n >> 32)]);
+	}
+	for (size_t i = 0; i < picks && !watch.exact; i++)
 		sink = *(volatile uintptr_t *)address(c, p->unit[xr_random_below(&state, p->n)]);
 }
 

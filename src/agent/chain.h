@@ -16,9 +16,12 @@ struct xr_agent_chain;
 
 /* Call once, before all others. now_ns: the clock, only used for scripts; look_ns: what a look at it costs, taken off
  * each timed phase. limit_bytes: what buffers may take altogether, 0: no limit; buffers nobody uses go first. */
-/* Times repeat exactly: walks are warm after few laps. */
-void xr_chain_exact(int exact);
 void xr_chain_setup(double (*now_ns)(void), double look_ns, unsigned long long limit_bytes);
+
+/* Times repeat exactly, and every instruction is simulated: walks are warm after few laps, and what the loop around the
+ * loads adds to each, on a core that does one thing after the other, is found once and taken off. */
+void xr_chain_exact(void);
+double xr_chain_overhead_ns(const struct xr_agent_chain *chain); /* per access; 0 unless exact */
 
 /* From the words after "chain" of xr_spec_text(): <buffer id> <bytes> <small|huge|shuffled|any> <cursors> <n_phases>,
  * per phase <read|write|touch> <passes> <timed 0|1> <seed> <n_spans>, per span <base> <stride> <count>;
@@ -27,8 +30,9 @@ struct xr_agent_chain *xr_chain_make(char **words, int n_words, char *error, siz
 
 /* 1: a script of phases that looks at the clock itself (reps are repetitions of the script); 0: an endless walk (reps
  * are accesses). */
-unsigned long xr_chain_lap(const struct xr_agent_chain *chain); /* steps of all cursors together until each place was visited */
 int xr_chain_is_script(const struct xr_agent_chain *chain);
+
+unsigned long xr_chain_lap(const struct xr_agent_chain *chain); /* steps until every place was visited by some cursor */
 
 /* Untimed, before every sample: writes the links when another chain used the buffer since, and warms the caches up when
  * another chain ran since. */

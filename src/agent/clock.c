@@ -61,28 +61,54 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* Looks at a simulated clock may all take the same: then some work of changing length comes between, and the step is what
+ * divides every difference. 0: they differ. */
+static double find_common_step(void)
+{
+	enum { LOOKS = 96, SETTLED = 32, SAME = 64 };
+	static volatile int spun;
+	double first = 0, step = 0, last = xr_now_ns();
+	for (int n = 0; n < LOOKS; n++) {
+		double now, rest;
+		for (int i = n % 16; n >= SAME && i; i--)
+			spun += i;
+		now = xr_now_ns();
+		if (n == SETTLED)
+			first = now - last;
+		if (now <= last || (n > SETTLED && n < SAME && now - last != first))
+			return 0;
+		for (rest = now - last; n > SAME && rest >= 1e-3 && step > 0;) {
+			double swap = step - rest * (double)(long long)(step / rest);
+			step = rest;
+			rest = swap;
+		}
+		if (n == SAME)
+			step = now - last;
+		last = xr_now_ns();
+	}
+	return step;
+}
+
 /* Fine clocks advance between any two looks: then the step is the smallest difference between two such advances.
  * Coarse ones stand still and jump: then it is the smallest jump. */
 static double find_granule(void)
 {
-	enum { LOOKS = 4000, FEW = 64 };
+	enum { LOOKS = 4000 };
 	static double delta[LOOKS];
-	static volatile int spun;
-	double last = xr_now_ns(), smallest = 0, limit = last + 1e9;
-	int n = 0, zero = 0, alike = 1;
-	while (n < (alike ? 2 * FEW : LOOKS) && last < limit) {
-		double now;
-		for (int i = n % 16; alike && n >= FEW && i; i--) /* looks at a simulated clock may all be alike */
-			spun++;
-		now = xr_now_ns();
+	double last, smallest = find_common_step(), limit;
+	int n = 0, zero = 0;
+	if (smallest > 0)
+		return smallest;
+	last = xr_now_ns();
+	limit = last + 1e9;
+	while (n < LOOKS && last < limit) {
+		double now = xr_now_ns();
 		if (now == last) {
 			zero = 1;
 			continue;
 		}
 		delta[n++] = now - last;
 		last = now;
-		if (n <= FEW && delta[n - 1] != delta[0])
-			alike = 0;
 		if (zero && n >= 20)
 			break;
 	}

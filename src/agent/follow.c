@@ -21,6 +21,45 @@ void *xr_follow(void *at, size_t n)
 	return p;
 }
 
+/* The same with four times as many loads between two jumps. */
+static void *follow_far(void *at, size_t n)
+{
+	void *p = at;
+
+	for (; n >= 64; n -= 64) {
+		/* clang-format off */
+#define LOADS4 p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p;
+		LOADS4 LOADS4 LOADS4 LOADS4 LOADS4 LOADS4 LOADS4 LOADS4
+		LOADS4 LOADS4 LOADS4 LOADS4 LOADS4 LOADS4 LOADS4 LOADS4
+		/* clang-format on */
+	}
+	return p;
+}
+
+/* Time of one load of a word that holds its own address. */
+static double lone_load_ns(void *(*walk)(void *at, size_t n), double (*now_ns)(void))
+{
+	enum { SHORT = 1024, LONG = 4096 };
+	static void *self = &self;
+	double t[2];
+
+	walk(&self, SHORT);
+	for (int i = 0; i < 2; i++) {
+		double start = now_ns();
+		walk(&self, i ? LONG : SHORT);
+		t[i] = now_ns() - start;
+	}
+	return (t[1] - t[0]) / (LONG - SHORT);
+}
+
+/* A load costs the more the shorter the loop: c / 16 in one, c / 64 in the other. */
+double xr_follow_overhead_ns(double (*now_ns)(void))
+{
+	double near = lone_load_ns(xr_follow, now_ns), far = lone_load_ns(follow_far, now_ns);
+
+	return near > far ? (near - far) * 4 / 3 : 0;
+}
+
 /* Several cursors: in registers as long as there are enough of them, which is the compiler's business. */
 #define FOLLOW_MANY(k)                                                                                                 \
 	static void follow_##k(void **at, size_t n)                                                                    \

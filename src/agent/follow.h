@@ -14,6 +14,8 @@ enum {
 };
 
 void *xr_follow(void *at, size_t n); /* n steps from there; returns where they end */
+/* What the loop around the loads adds to each of them, on a core that does one thing after the other; times must repeat. */
+double xr_follow_overhead_ns(double (*now_ns)(void));
 void xr_follow_many(void **at, unsigned k, size_t n);
 
 /* Walks that share their links ("rolling", chain.h): they go on where others stopped. */

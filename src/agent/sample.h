@@ -15,6 +15,7 @@ struct xr_agent_spec {
 	enum xr_agent_kind kind;
 	int bad;
 	int nano;
+	int twin;  /* the same with twice as many statements; -1: none */
 	int power; /* class of vectors in it, wider and fp higher: units have to be woken up for each */
 	struct xr_agent_chain *chain;
 	struct xr_agent_walk *walk;

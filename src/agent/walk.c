@@ -91,6 +91,7 @@ struct region {
 	char *base;
 	uint32_t grid;   /* a copy begins at every multiple of it */
 	uint32_t finish; /* offset of the block that ends a walk */
+	int lazy;        /* copies are made when they are first visited */
 };
 
 struct xr_agent_walk {
@@ -238,7 +239,7 @@ static uint32_t block_grid(const struct copied *block)
 static void tile(char *base, const struct region *region)
 {
 	const struct copied *code = copied_of(region->straight, region->statements);
-	for (uint64_t at = 0; at + copied_size(code) <= region->bytes; at += region->grid)
+	for (uint64_t at = 0; at + copied_size(code) <= region->bytes && !region->lazy; at += region->grid)
 		memcpy(base + at, code->start, copied_size(code));
 	memcpy(base + region->finish, __start_xr_finish, (size_t)(__stop_xr_finish - __start_xr_finish));
 	__builtin___clear_cache(base, base + region->finish + 256);
@@ -285,7 +286,13 @@ static int map_region(struct region *region, char *error, size_t error_size)
 #ifdef MADV_NOHUGEPAGE
 	madvise(base, whole, MADV_NOHUGEPAGE);
 #endif
+	/* Where every instruction is simulated only what is visited is copied, as it is. */
+	region->lazy = exact && mprotect(base, whole, PROT_READ | PROT_WRITE | PROT_EXEC) == 0;
 	tile(base, region);
+	if (region->lazy) {
+		region->base = base;
+		return 0;
+	}
 	if (mprotect(base, whole, PROT_READ | PROT_EXEC) != 0 && execute_from_file(base, whole) != 0) {
 		snprintf(error, error_size, "unsupported: this target lets no memory become executable (%s)",
 		         strerror(errno));
@@ -374,6 +381,24 @@ static int make_list(struct xr_agent_walk *walk, const uint32_t *blocks, uint64_
 		}
 	}
 	return 0;
+}
+
+/* The copies that a walk is the first to visit. */
+static void copy_visited(const struct region *region, const uint32_t *blocks, size_t n)
+{
+	const struct copied *code = copied_of(region->straight, region->statements);
+	size_t some = copied_size(code) < 8 ? copied_size(code) : 8;
+	uint32_t first = UINT32_MAX, last = 0;
+	for (size_t i = 0; i < n && region->lazy; i++) {
+		char *at = region->base + (blocks[i] - ENTRY);
+		if (memcmp(at, code->start, some) == 0)
+			continue;
+		memcpy(at, code->start, copied_size(code));
+		first = blocks[i] < first ? blocks[i] : first;
+		last = blocks[i] > last ? blocks[i] : last;
+	}
+	if (first <= last)
+		__builtin___clear_cache(region->base + first - ENTRY, region->base + last + copied_size(code));
 }
 
 struct span {
@@ -527,6 +552,8 @@ static struct xr_agent_walk *make(enum walk_kind kind, const struct asked *asked
 	walk->region = region;
 	uint32_t *blocks = (kind == STRAIGHT ? list_pieces : list_blocks)(region, asked->span, (size_t)asked->n_spans,
 	                                                                  &walk->blocks, error, error_size);
+	if (blocks)
+		copy_visited(region, blocks, walk->blocks);
 	if (!blocks || make_list(walk, blocks, asked->seed) != 0) {
 		if (blocks)
 			snprintf(error, error_size, "out of memory");
@@ -641,7 +668,7 @@ double xr_walk_run(struct xr_agent_walk *walk, unsigned long reps)
 
 unsigned long xr_walk_lap(const struct xr_agent_walk *walk)
 {
-	return (unsigned long)walk->blocks;
+	return (unsigned long)walk->blocks * (walk->kind == STRAIGHT ? STATEMENTS : 1);
 }
 
 void xr_walk_exact(int times_repeat)

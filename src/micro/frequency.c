@@ -142,7 +142,8 @@ static int run(struct xr_run *run)
 	bool double_pumped = v.even >= 4 && !v.odd && r[SHIFT].status == XR_READ_OK && r[SHIFT].ns > 1.8 * unit;
 	double cycle_ns = double_pumped ? 2 * unit : unit;
 	double reference = r[ADD].cycles > 0 ? r[ADD].ns / r[ADD].cycles / cycle_ns : 1;
-	xr_run_cycle(run, fabs(reference - 1) < 0.03 ? 1 : reference); /* the reference means to be one addition */
+	/* the reference means to be one addition; where times are exact, it is what it is */
+	xr_run_cycle(run, fabs(reference - 1) < 0.03 && !xr_run_info(run)->exact ? 1 : reference);
 
 	double sure = confidence(&v, double_pumped, r[ADD].spread);
 	struct xr_fact *fact =

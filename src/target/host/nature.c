@@ -105,6 +105,14 @@ int xr_nature_find(struct xr_host *h, const struct xr_target_words *words, struc
 		info->clock = "simulated";
 	if (!foreign && about.our_clock)
 		return 0;
+	static const int only = 0; /* this machine's CPUs are not the target's */
+	info->cpu_ids = &only;
+	info->n_cpus = 1;
+	info->can_pin = false;
+	info->cpu_used = -1;
+	info->cpu_quota = 0;
+	h->n_cpus = 0;
+	h->cpu = -1;
 	if (!words->cpu) /* what this machine is called does not matter there */
 		info->cpu = info->triple ? info->triple : "";
 	if (!words->os)
