@@ -237,12 +237,20 @@ static void obey(char *line)
 	static char **words;
 	static int room;
 	int n = 0;
-	for (char *w = strtok(line, " \n"); w; w = strtok(NULL, " \n")) {
+	for (char *at = line; *at;) { /* where every instruction is simulated, lines of a thousand words count */
+		while (*at == ' ' || *at == '\n' || *at == '\r')
+			*at++ = '\0';
+		if (!*at)
+			break;
 		if (n + 1 >= room) {
 			room = room ? room * 2 : 64;
 			words = xr_agent_grown(words, (size_t)room * sizeof *words);
 		}
-		words[n++] = w;
+		words[n++] = at;
+		while ((unsigned char)*at > ' ')
+			at++;
+		if (*at && *at != ' ' && *at != '\n' && *at != '\r')
+			*at = ' ';
 	}
 	if (!n)
 		return;
@@ -308,14 +316,13 @@ static char *next_line(void)
 			room = room ? room * 2 : 4096;
 			line = xr_agent_grown(line, room);
 		}
-		int c = getchar();
-		if (c == EOF)
+		if (!fgets(line + len, (int)(room - len < 65536 ? room - len : 65536), stdin))
 			return NULL;
-		if (c == '\n')
+		len += strlen(line + len);
+		if (len && line[len - 1] == '\n')
 			break;
-		line[len++] = (char)c;
 	}
-	line[len] = '\0';
+	line[--len] = '\0';
 	return line;
 }
 #endif

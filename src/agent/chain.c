@@ -81,8 +81,8 @@ struct words {
 
 static unsigned long long take_number(struct words *w, const char *what)
 {
-	char *end;
-	unsigned long long value;
+	const char *at;
+	unsigned long long value = 0;
 
 	if (w->wrong)
 		return 0;
@@ -90,8 +90,10 @@ static unsigned long long take_number(struct words *w, const char *what)
 		w->wrong = what;
 		return 0;
 	}
-	value = strtoull(w->word[w->at], &end, 10);
-	if (*end || end == w->word[w->at])
+	/* not strtoull(): lines have thousands of numbers, and simulators are slow */
+	for (at = w->word[w->at]; *at >= '0' && *at <= '9'; at++)
+		value = value * 10 + (unsigned long long)(*at - '0');
+	if (*at || at == w->word[w->at] || at - w->word[w->at] > 20)
 		w->wrong = what;
 	w->at++;
 	return value;
@@ -110,46 +112,64 @@ static int take_name(struct words *w, const char *const *names, const char *what
 	return 0;
 }
 
-/* Addresses of one phase, in order. The spans are read twice: to count, then to fill in. */
+struct span {
+	unsigned long long base, stride, count;
+};
+
+static struct span take_span(struct words *w, unsigned long long bytes)
+{
+	struct span span;
+	unsigned long long last;
+
+	span.base = take_number(w, "base");
+	span.stride = take_number(w, "stride");
+	span.count = take_number(w, "count");
+	last = span.count ? (span.count - 1) * span.stride : 0;
+	if (w->wrong)
+		return span;
+	if (span.count == 0 || span.count > UINT32_MAX || span.base > bytes || last > bytes - span.base ||
+	    span.base + last + sizeof(void *) > bytes)
+		w->wrong = "addresses inside the buffer";
+	else if (span.base % sizeof(void *) || (span.count > 1 && span.stride % sizeof(void *)))
+		w->wrong = "addresses on whole words";
+	return span;
+}
+
+static void fill_in(struct phase *p, const struct span *span)
+{
+	for (unsigned long long j = 0; j < span->count; j++)
+		p->unit[p->n++] = (uint32_t)((span->base + j * span->stride) / UNIT);
+}
+
+/* Addresses of one phase, in order. */
 static int take_phase(struct words *w, struct phase *p, unsigned long long bytes)
 {
 	unsigned long long seed, n_spans, total = 0;
-	int spans_at;
+	struct span *span;
 
 	p->access = (enum access)take_name(w, access_names, "read, write or touch");
 	p->passes = (unsigned)take_number(w, "passes");
 	p->timed = take_number(w, "timed") != 0;
 	seed = take_number(w, "seed");
 	n_spans = take_number(w, "number of spans");
-	spans_at = w->at;
+	if (!w->wrong && n_spans > (unsigned long long)(w->n - w->at))
+		w->wrong = "base, stride and count of each span";
+	span = w->wrong ? NULL : malloc(((size_t)n_spans + 1) * sizeof *span);
+	if (!span)
+		return -1;
 	for (unsigned long long i = 0; i < n_spans && !w->wrong; i++) {
-		unsigned long long base = take_number(w, "base"), stride = take_number(w, "stride");
-		unsigned long long count = take_number(w, "count");
-		unsigned long long last = count ? (count - 1) * stride : 0;
-
-		if (w->wrong)
-			break;
-		if (count == 0 || count > UINT32_MAX || base > bytes || last > bytes - base ||
-		    base + last + sizeof(void *) > bytes)
-			w->wrong = "addresses inside the buffer";
-		else if (base % sizeof(void *) || (count > 1 && stride % sizeof(void *)))
-			w->wrong = "addresses on whole words";
-		total += count;
+		span[i] = take_span(w, bytes);
+		total += span[i].count;
 	}
 	if (!w->wrong && (total == 0 || total > UINT32_MAX))
 		w->wrong = "at least one address";
 	p->unit = w->wrong ? NULL : malloc((size_t)total * sizeof *p->unit);
+	for (unsigned long long i = 0; i < n_spans && p->unit; i++)
+		fill_in(p, &span[i]);
+	p->apart = p->unit && n_spans == 1 && (span[0].count == 1 || span[0].stride >= sizeof(void *));
+	free(span);
 	if (!p->unit)
 		return -1;
-	w->at = spans_at;
-	for (unsigned long long i = 0; i < n_spans; i++) {
-		unsigned long long base = take_number(w, "base"), stride = take_number(w, "stride");
-		unsigned long long count = take_number(w, "count");
-
-		for (unsigned long long j = 0; j < count; j++)
-			p->unit[p->n++] = (uint32_t)((base + j * stride) / UNIT);
-		p->apart = n_spans == 1 && (count == 1 || stride >= sizeof(void *));
-	}
 	if (seed)
 		xr_shuffle32(p->unit, p->n, seed);
 	return 0;

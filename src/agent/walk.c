@@ -468,10 +468,10 @@ static uint32_t *list_pieces(const struct region *region, const struct span *spa
 
 static int parse_number(const char *word, uint64_t *value)
 {
-	char *end;
-	errno = 0;
-	*value = strtoull(word, &end, 10);
-	return errno == 0 && end != word && *end == '\0' && word[0] != '-' ? 0 : -1;
+	const char *at = word;
+	for (*value = 0; *at >= '0' && *at <= '9'; at++)
+		*value = *value * 10 + (uint64_t)(*at - '0');
+	return at != word && !*at && at - word <= 20 ? 0 : -1;
 }
 
 /* What the words say. */
