@@ -11,6 +11,7 @@
 #include "bare.h"
 
 #include <limits.h>
+#include <stddef.h>
 
 #ifndef XR_TICK_BITS
 #define XR_TICK_BITS 32
@@ -82,7 +83,7 @@ static unsigned long since(unsigned long start)
 
 static unsigned char *buffer_base(void)
 {
-	unsigned long at = (unsigned long)xr_bare_buffer;
+	unsigned long at = (unsigned long)(size_t)xr_bare_buffer;
 	return xr_bare_buffer + (xr_bare_align - at % xr_bare_align) % xr_bare_align;
 }
 

@@ -122,7 +122,7 @@ static void follow_in_memory(void **at, unsigned k, size_t n)
 void xr_follow_many(void **at, unsigned k, size_t n)
 {
 	static void (*const known[])(void **at, size_t n) = {
-		NULL,     NULL,     follow_2,  follow_3,  follow_4,  follow_5,  follow_6, follow_7,
+		NULL,     NULL,     follow_2,  follow_3,  follow_4,  follow_5,  follow_6,  follow_7,
 		follow_8, follow_9, follow_10, follow_11, follow_12, follow_13, follow_14,
 	};
 	if (k > 1 && k < sizeof known / sizeof *known)

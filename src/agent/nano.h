@@ -2,16 +2,23 @@
 #ifndef XR_AGENT_NANO_H
 #define XR_AGENT_NANO_H
 
+#include <limits.h>
+
 typedef signed char XR_i8;
 typedef short XR_i16;
+#if INT_MAX < 2147483647
+typedef long XR_i32;
+typedef unsigned long XR_ui32;
+#else
 typedef int XR_i32;
+typedef unsigned XR_ui32;
+#endif
 #if defined(__GNUC__)
 __extension__
 #endif
 typedef long long XR_i64;
 typedef unsigned char XR_ui8;
 typedef unsigned short XR_ui16;
-typedef unsigned XR_ui32;
 #if defined(__GNUC__)
 __extension__
 #endif

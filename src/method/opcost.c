@@ -39,6 +39,8 @@ const char *xr_opcost_objection(struct xr_arena *arena, const struct xr_opcost *
 {
 	/* C widens small integers before it computes: extending them is part of the operation */
 	double most = xr_ops[cost->op].most_insns + (is_narrow(cost->type) ? 2 : 0) + loop_insns;
+	if (cost->words > 1) /* a product of several words takes each with each */
+		most *= cost->op == XR_MUL ? 4.0 * cost->words * cost->words : 4.0 * cost->words;
 	const struct xr_look *look = &reading->look;
 	if (reading->cycles < no_time || cost->reading[0].cycles < no_chain)
 		return "takes no time: the compiler seems to have removed the statement";
@@ -76,6 +78,13 @@ static const struct xr_reading *least(const struct xr_opcost *cost)
 	return clean ? clean : any;
 }
 
+/* What the registers' places cost, not the operation, where each instruction takes its turn. */
+static double moves(const struct xr_opcost *cost, const struct xr_reading *r)
+{
+	bool in_turn = cost->one_by_one && r->look.looked && r->look.calls <= 0 && r->cycles > r->look.insns - 0.01;
+	return in_turn ? r->look.moves : 0;
+}
+
 void xr_opcost_decide(struct xr_opcost *cost, double extra_latency)
 {
 	const struct xr_reading *alone = &cost->reading[0];
@@ -87,8 +96,8 @@ void xr_opcost_decide(struct xr_opcost *cost, double extra_latency)
 	}
 	cost->alone = alone;
 	cost->best = least(cost);
-	cost->latency = alone->cycles - extra_latency;
-	cost->throughput = cost->best->cycles;
+	cost->latency = alone->cycles - extra_latency - moves(cost, alone);
+	cost->throughput = cost->best->cycles - moves(cost, cost->best);
 }
 
 /* ---- reading ---- */
@@ -170,6 +179,11 @@ static double unrest_of(const struct xr_opcost *cost, size_t n)
 
 int xr_opcosts_time(struct xr_run *run, struct xr_opcost *cost, size_t n)
 {
+	const int word = xr_run_info(run)->word_bytes;
+	for (size_t i = 0; i < n; i++) {
+		cost[i].words = word > 0 ? (xr_types[cost[i].type].bytes + word - 1) / word : 1;
+		cost[i].one_by_one = word > 0 && word < 4;
+	}
 	if (ask(run, cost, n, put_first) || ask(run, cost, n, put_fewer))
 		return -1;
 	double unrest = unrest_of(cost, n);

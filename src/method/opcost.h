@@ -15,6 +15,9 @@ struct xr_opcost {
 	enum xr_flavour flavour;
 	enum xr_values values;
 	bool skip;                         /* not to be asked */
+	int words;                         /* of the machine in one value of the type; 0: one */
+	bool one_by_one;                   /* the machine does one instruction after the other: moves beside the operation are
+	                                    * taken off */
 	int n;                             /* readings; [0] is the lone chain */
 	struct xr_reading reading[XR_OPCOST_READINGS];
 	/* decided */

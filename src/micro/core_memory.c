@@ -31,12 +31,17 @@ static int find_load(struct xr_run *run, double *cycles)
 {
 	struct xr_description *d = xr_run_description(run);
 	struct xr_span one = {0, 8, 1};
-	bool chains = xr_run_info(run)->kinds >> XR_CHAIN & 1;
+	const int word = xr_run_info(run)->word_bytes;
+	bool narrow = word > 0 && word < 4, chains = !narrow && xr_run_info(run)->kinds >> XR_CHAIN & 1;
 	struct xr_spec spec = chains ? xr_spec_cycle((struct xr_buffer){BUFFER, BUFFER_BYTES, XR_SMALL}, &one, 1, 0)
 	                             : xr_spec_stream(XR_LOAD, XR_I64, 1);
 	struct xr_reading r;
 	double noisy;
 
+	if (narrow) { /* an address is several words, and a chain of them not one load; nor does such a core start one early */
+		spec = xr_spec_stream(XR_LOAD, word == 1 ? XR_I8 : XR_I16, 2);
+		spec.ops.stream[0].link = XR_FRESH;
+	}
 	*cycles = 0;
 	if (xr_time_steadily(run, &spec, 1, false, &r, &noisy))
 		return -1;
@@ -48,7 +53,9 @@ static int find_load(struct xr_run *run, double *cycles)
 		xr_snap_integer(r.cycles, 0.1); /* a hit is so many cycles away, no part of one: else they are off */
 	struct xr_fact *fact =
 		xr_fact_number(d, "core.load_to_use", whole, "cycles", noisy > 0 || whole != round(whole) ? 0.85 : 0.99,
-	                       chains ? "chain of one address" : "chain of indexed loads");
+	                       narrow   ? "loads of a word, one after the other"
+	                       : chains ? "chain of one address"
+	                                : "chain of indexed loads");
 	if (noisy > 0 && r.spread > 0.1)
 		xr_fact_doubt(fact, "samples differ by %.0f %%", 100 * r.spread);
 	*cycles = r.cycles;

@@ -39,16 +39,31 @@ static struct xr_spec chain_of(enum xr_op op, enum xr_type type)
 	return spec;
 }
 
-static void make_chains(struct xr_spec *spec)
+/* The widest integers that one instruction adds: wider ones take several. */
+static enum xr_type word_of(const struct xr_target_info *info)
 {
-	spec[ADD] = chain_of(XR_ADD, XR_I64);
-	spec[XOR_ADD] = chain_of(XR_TEXT, XR_I64);
+	switch (info->word_bytes) {
+	case 1:
+		return XR_I8;
+	case 2:
+		return XR_I16;
+	case 4:
+		return XR_I32;
+	default:
+		return XR_I64;
+	}
+}
+
+static void make_chains(struct xr_spec *spec, enum xr_type word)
+{
+	spec[ADD] = chain_of(XR_ADD, word);
+	spec[XOR_ADD] = chain_of(XR_TEXT, word);
 	spec[XOR_ADD].ops.stream[0].text = "p0 = (p0 ^ p1) + p2";
-	spec[MUL] = chain_of(XR_MUL, XR_I64);
-	spec[LOAD] = chain_of(XR_LOAD, XR_I64);
+	spec[MUL] = chain_of(XR_MUL, word);
+	spec[LOAD] = chain_of(XR_LOAD, word);
 	spec[FADD] = chain_of(XR_ADD, XR_F64);
 	spec[FMUL] = chain_of(XR_MUL, XR_F64);
-	spec[SHIFT] = chain_of(XR_SHL, XR_I64);
+	spec[SHIFT] = chain_of(XR_SHL, word);
 }
 
 /* One addition, even where the core folds additions away. */
@@ -126,7 +141,7 @@ static int run(struct xr_run *run)
 	struct xr_effort effort = {.samples = 21, .samples_max = 45};
 	bool folded;
 
-	make_chains(spec);
+	make_chains(spec, word_of(xr_run_info(run)));
 	if (xr_run_time_with(run, &effort, spec, N_CHAINS, r))
 		return -1;
 	if (r[ADD].status != XR_READ_OK) {

@@ -105,7 +105,7 @@ static void refuse(struct xr_run *run, struct file *f, const struct xr_reading *
 	if (r->status == XR_READ_OK)
 		xr_fact_none(d, f->id, XR_UNSUPPORTED,
 		             "%s is done by library functions: it has no registers of its own", xr_types[f->type].name);
-	else if (f->type == XR_I32)
+	else if (!xr_types[f->type].fp && !xr_types[f->type].vector)
 		xr_fact_none(d, f->id, XR_FAILED, "%s", r->reason);
 	else
 		xr_fact_none(d, f->id, XR_UNSUPPORTED, "no registers for %s: %s", xr_types[f->type].name, r->reason);
@@ -252,8 +252,11 @@ static int run(struct xr_run *run)
 		{.id = "registers.v32", .type = XR_V32F32, .flavour = XR_NATIVE},
 		{.id = "registers.v64", .type = XR_V64F32, .flavour = XR_NATIVE},
 	};
+	const int word = xr_run_info(run)->word_bytes;
 	bool more = true;
 
+	if (word == 1 || word == 2) /* a wider variable takes several registers */
+		file[0].type = word == 1 ? XR_I8 : XR_I16;
 	for (int i = 0; i < N_FILES; i++) {
 		if (!xr_run_info(run)->has_flavour[file[i].flavour])
 			file[i].flavour = XR_PLAIN;

@@ -14,6 +14,8 @@ struct xr_target_words {
 	const char *cpu, *os; /* words for people; NULL: this machine's where the target is this machine */
 	const char *ldflags;  /* for the linker, behind everything; NULL: none */
 	const char *agent_flags; /* for the agent alone (its clock); NULL: none */
+	const char *board;    /* C file with the hooks of agent/bare.h: a board without an OS, that only prints; NULL: none */
+	double clock_hz;      /* steps of that board's counter per second */
 	const char *clock;    /* what the clock is, for people; NULL: POSIX */
 	enum xr_timing timing;
 	double mips;          /* millions of simple operations per second of the wall clock; 0: measured */
@@ -36,6 +38,9 @@ struct xr_host_options {
 	struct xr_watch watch; /* until when opening may take, and the target after it until xr_target_until() */
 };
 struct xr_target *xr_host_open(const struct xr_host_options *options, struct xr_error *err);
+
+/* The same where words.board is given. */
+struct xr_target *xr_board_open(const struct xr_host_options *options, struct xr_error *err);
 
 /* A machine file with kind = simulated. seed: of its noise and page placement. The same from text that was read from
  * there. */

@@ -36,6 +36,7 @@ static const struct {
              {"insns", FIELD(look.insns)},
              {"stack_refs", FIELD(look.stack_refs)},
              {"calls", FIELD(look.calls)},
+             {"moves", FIELD(look.moves)},
              {"code_bytes", FIELD(code_bytes)},
              {"granule_ns", FIELD(granule_ns)}},
   ints[] = {{"dropped", FIELD(dropped)}, {"n_disturbed", FIELD(n_disturbed)}},

@@ -202,7 +202,9 @@ static struct xr_target *exec_open(const char *path, const struct xr_strbuf *tex
 	struct xr_host_options options = host ? *host : (struct xr_host_options){.cpu = -1};
 	struct xr_arena arena = {0};
 	int status = xr_target_file_parse(path, xr_strbuf_text(text), text->len, &arena, &options, err);
-	struct xr_target *target = status ? NULL : xr_host_open(&options, err);
+	struct xr_target *target = status                ? NULL
+	                           : options.words.board ? xr_board_open(&options, err)
+	                                                 : xr_host_open(&options, err);
 	xr_arena_release(&arena);
 	return target;
 }

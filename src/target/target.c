@@ -177,7 +177,7 @@ static void summarise(struct xr_target *target, const struct xr_raw_list *list, 
 	out->sample = sample;
 	out->spread = relative(xr_spread(sample, n));
 	if (out->cycles > 0 && raw[0].short_ops > 0)
-		out->nonlinear = relative(fabs(overhead) / (out->cycles * raw[0].long_ops));
+		out->nonlinear = target->info.exact ? 0 : relative(fabs(overhead) / (out->cycles * raw[0].long_ops));
 
 	double fast, slow;
 	if (n >= 9 && xr_bimodal(sample, n, mode_gap, &fast, &slow)) {

@@ -30,6 +30,7 @@ struct xr_look {
 	double insns;       /* instructions */
 	double stack_refs;  /* of them, that read or write the stack: spilled variables */
 	double calls;       /* calls of library functions: software does the operation */
+	double moves;       /* from register to register, or of nothing into one */
 };
 
 /* Event counts per operation, where the target has counters (xr_target_info.counters). */
@@ -93,6 +94,7 @@ struct xr_target_info {
 	bool emulated;         /* software plays the machine: a simulator with a clock of its own, or a translator */
 	const char *untimed;   /* why no time read here is the target's; NULL: times are */
 	bool exact;            /* the clock is simulated and times repeat exactly: one sample is as good as many */
+	int word_bytes;        /* that one instruction adds; 0: not known, as many as any type has */
 	double mips;           /* millions of additions per second of the wall clock; 0: not known */
 };
 

@@ -274,7 +274,8 @@ int xr_toolchain_init(struct xr_toolchain *tc, const struct xr_host_options *opt
 	free(check.argv);
 	tc->ldflags = xr_arena_strdup(arena, options->words.ldflags ? options->words.ldflags : "");
 	tc->agent_flags = xr_arena_strdup(arena, options->words.agent_flags ? options->words.agent_flags : "");
-	tc->threads = !options->words.no_threads;
+	tc->threads = !options->words.no_threads && !options->words.board;
+	tc->board = options->words.board ? xr_arena_strdup(arena, options->words.board) : NULL;
 	if (make_work(tc, options->tmp, err) || find_out(tc, err))
 		return -1;
 	if (options->form && strcmp(options->form, "barrier") && strcmp(options->form, "switch"))

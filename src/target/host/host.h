@@ -56,6 +56,9 @@ struct xr_streams {
 void xr_streams_collect(const struct xr_host *h, struct xr_streams *s, struct xr_arena *arena);
 /* Writes lines[] of the host; what cannot be told is failed in out[]. After the streams were compiled. */
 void xr_streams_tell(struct xr_host *h, struct xr_streams *s, struct xr_reading *out);
+/* Bits of char, short, int, long, pointer, float and double, in words; and the bytes that one instruction adds. */
+const char *xr_abi_words(struct xr_arena *arena, const int bits[7], const char *order);
+int xr_abi_word(const struct xr_toolchain *tc, const int bits[7]);
 void xr_reading_fail(struct xr_reading *out, enum xr_reading_status status, const char *reason);
 
 #endif

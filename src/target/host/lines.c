@@ -113,7 +113,8 @@ static const char *ops_line(struct xr_host *h, struct xr_streams *s, const struc
 		struct xr_spec twin = twin_of(spec);
 		long place = table_place(s, add_stream(s, arena, &twin));
 		if (place >= 0)
-			return xr_arena_printf(arena, "ops %ld %d %ld", table_place(s, stream), power(&spec->ops), place);
+			return xr_arena_printf(arena, "ops %ld %d %ld", table_place(s, stream), power(&spec->ops),
+			                       place);
 	}
 	return xr_arena_printf(arena, "ops %ld %d", table_place(s, stream), power(&spec->ops));
 }

@@ -33,6 +33,18 @@ static bool is_call(const char *mnemonic, size_t len)
 	return false;
 }
 
+/* What copies or clears a register: AVR's multiplication leaves its product where the next one will. */
+static bool is_move(const char *mnemonic, size_t len, const char *operands)
+{
+	static const char *const moves[] = {"mov", "movw", "mv", "mr", "clr", "lgr", "lr"};
+	char a[16] = "", b[16] = "", more[2] = "";
+	for (size_t i = 0; i < sizeof moves / sizeof *moves; i++)
+		if (strlen(moves[i]) == len && !memcmp(mnemonic, moves[i], len))
+			return true;
+	return len == 3 && !memcmp(mnemonic, "eor", 3) &&
+	       sscanf(operands, " %15[a-z0-9] , %15[a-z0-9] %1[,]", a, b, more) == 2 && !strcmp(a, b);
+}
+
 static const char *find_label(const char *text, const char *prefix, const char *id, char end)
 {
 	char label[64];
@@ -52,6 +64,7 @@ static void count(struct xr_look *look, const char *at, const char *end)
 		look->insns++;
 		look->stack_refs += mentions_stack(at, len);
 		look->calls += is_call(word, word_len);
+		look->moves += is_move(word, word_len, word + word_len);
 	}
 }
 
@@ -73,5 +86,6 @@ struct xr_look xr_look_at(const char *assembly, const char *id, int body, int mi
 	look.insns /= statements;
 	look.stack_refs /= statements;
 	look.calls /= statements;
+	look.moves /= statements;
 	return look;
 }

@@ -22,6 +22,21 @@ static double now_ns(clockid_t clock)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
+const char *xr_abi_words(struct xr_arena *arena, const int bits[7], const char *order)
+{
+	return xr_arena_printf(arena,
+	                       "char %d, short %d, int %d, long %d, pointer %d, float %d, double %d bits, %s endian",
+	                       bits[0], bits[1], bits[2], bits[3], bits[4], bits[5], bits[6], order);
+}
+
+/* long is what fits a register where there are 32 or 64 bits; below, int at most, and on an AVR a byte. */
+int xr_abi_word(const struct xr_toolchain *tc, const int bits[7])
+{
+	if (tc->triple && !strncmp(tc->triple, "avr", 3))
+		return 1;
+	return (bits[2] < 32 ? bits[2] : bits[3]) / 8;
+}
+
 struct about {
 	double fresh_ops;
 	bool our_clock;
@@ -52,9 +67,8 @@ static int ask_about(struct xr_host *h, struct about *about)
 	about->our_clock = false;
 	for (int i = 0; i < 2; i++)
 		about->our_clock |= clock_ns >= before[i] && clock_ns <= now_ns(clocks[i]);
-	h->base.info.abi = xr_arena_printf(
-		&h->base.arena, "char %d, short %d, int %d, long %d, pointer %d, float %d, double %d bits, %s endian",
-		bits[0], bits[1], bits[2], bits[3], bits[4], bits[5], bits[6], order);
+	h->base.info.abi = xr_abi_words(&h->base.arena, bits, order);
+	h->base.info.word_bytes = xr_abi_word(&h->tc, bits);
 	return 0;
 }
 

@@ -43,6 +43,8 @@ static const struct key keys[] = {
 	{"cc", TEXT, AT(cc)},
 	{"cflags", TEXT, AT(cflags)},
 	{"ldflags", TEXT, AT(words.ldflags)},
+	{"board", TEXT, AT(words.board)},
+	{"board_flags", TEXT, AT(words.agent_flags)},
 	{"runner", TEXT, AT(runner)},
 	{"form", TEXT, AT(form)},
 	{"talks", TALKS, 0},
@@ -167,6 +169,14 @@ static int take_line(void *self, const char *section, const char *name, const ch
 static int set_clock(struct reader *r, const char *path, struct xr_error *err)
 {
 	struct xr_target_words *w = &r->options->words;
+	if (w->board) {
+		if (!(r->clock_hz > 0))
+			return xr_fail(err, XR_EXIT_USE, "%s: a board needs clock_hz, its counter's steps per second",
+			               path);
+		w->clock = xr_arena_printf(r->arena, "the board's counter at %.10g Hz", r->clock_hz);
+		w->clock_hz = r->clock_hz;
+		return 0;
+	}
 	if (!r->clock[0] || !strcmp(r->clock, "posix"))
 		return 0;
 	if (!strcmp(r->clock, "cycles")) {

@@ -40,6 +40,12 @@ static uint64_t agent_key(const struct xr_toolchain *tc)
 	uint64_t key = tc->identity[XR_PLAIN];
 	for (const struct xr_embedded *e = xr_agent_text; e->name; e++)
 		key = xr_hash(key, e->text, strlen(e->text));
+	if (tc->board) {
+		struct xr_strbuf text = {0};
+		xr_file_read(tc->board, &text);
+		key = xr_hash(key, xr_strbuf_text(&text), text.len);
+		xr_strbuf_release(&text);
+	}
 	return key + tc->threads; /* flags are part of the identity */
 }
 
@@ -86,7 +92,8 @@ static void look_and_note(struct xr_toolchain *tc, struct unit *u)
 		struct xr_look look =
 			xr_look_at(xr_strbuf_text(&assembly), name + strlen("xr_nano_"), body, xr_ops_middle(body));
 		u->out[i]->look = look;
-		xr_strbuf_printf(&note, "%d %.17g %.17g %.17g\n", look.looked, look.insns, look.stack_refs, look.calls);
+		xr_strbuf_printf(&note, "%d %.17g %.17g %.17g %.17g\n", look.looked, look.insns, look.stack_refs,
+		                 look.calls, look.moves);
 	}
 	xr_file_write(xr_compiled_path(tc, u->key, ".look"), xr_strbuf_text(&note), note.len);
 	xr_compiled_keep(tc, u->key, ".look");
@@ -103,8 +110,8 @@ static bool read_note(struct xr_toolchain *tc, struct unit *u)
 	for (size_t i = 0; ok && i < u->n; i++) {
 		struct xr_look *look = &u->out[i]->look;
 		int looked = 0, used = 0;
-		ok = sscanf(at, "%d %lf %lf %lf\n%n", &looked, &look->insns, &look->stack_refs, &look->calls, &used) ==
-		     4;
+		ok = sscanf(at, "%d %lf %lf %lf %lf\n%n", &looked, &look->insns, &look->stack_refs, &look->calls,
+		            &look->moves, &used) == 5;
 		look->looked = looked;
 		at += used;
 	}
@@ -432,42 +439,60 @@ static int run_or_fail(struct xr_toolchain *tc, struct xr_command *c, const char
 	return status;
 }
 
+/* Which of the agent's files a target needs: a board's are others. */
+static bool is_part(const struct xr_toolchain *tc, const char *name)
+{
+	size_t len = strlen(name);
+	return len > 2 && !strcmp(name + len - 2, ".c") && !strcmp(name, "bare.c") == (tc->board != NULL);
+}
+
+static struct xr_command agent_command(struct xr_toolchain *tc, bool baked, const char *object, const char *source)
+{
+	struct xr_command c = xr_compiler_command(tc, XR_PLAIN);
+	if (tc->gnu) { /* whatever the flags for the measured code say: the loops of the agent must be tight */
+		xr_command_add(&c, "-O2");
+		xr_command_add(&c, "-w");
+	}
+	if (tc->gnu && tc->threads)
+		xr_command_add(&c, "-pthread");
+	if (!tc->threads)
+		xr_command_add(&c, "-DXR_NO_THREADS");
+	xr_command_add_words(tc, &c, tc->agent_flags);
+	if (baked)
+		xr_command_add(&c, "-DXR_BAKED");
+	xr_command_add(&c, "-I");
+	xr_command_add(&c, tc->work);
+	xr_command_add(&c, "-c");
+	xr_command_add(&c, "-o");
+	xr_command_add(&c, object);
+	xr_command_add(&c, source);
+	return c;
+}
+
+enum { AGENT_FILES_MAX = 40 };
+
 /* The agent's own files, compiled once; baked programs hold another main loop. */
 static int compile_agent(struct xr_toolchain *tc, bool baked, struct xr_command *link, struct xr_error *err)
 {
-	uint64_t base = agent_key(tc) + baked;
-	struct xr_job jobs[32] = {{0}};
-	uint64_t keys[32];
-	size_t n = 0;
-	for (const struct xr_embedded *e = xr_agent_text; e->name; e++) {
-		size_t len = strlen(e->name);
-		if (len < 2 || strcmp(e->name + len - 2, ".c"))
-			continue;
-		uint64_t key = xr_hash(base, e->name, len);
-		xr_command_add(link, xr_compiled_path(tc, key, ".o"));
+	uint64_t base = agent_key(tc) + baked, keys[AGENT_FILES_MAX];
+	struct xr_job jobs[AGENT_FILES_MAX] = {{0}};
+	const char *source[AGENT_FILES_MAX];
+	size_t n = 0, k = 0;
+	for (const struct xr_embedded *e = xr_agent_text; e->name && k + 1 < AGENT_FILES_MAX; e++)
+		if (is_part(tc, e->name))
+			source[k++] = xr_arena_printf(tc->arena, "%s/%s", tc->work, e->name);
+	if (tc->board)
+		source[k++] = tc->board;
+	for (size_t i = 0; i < k; i++) {
+		const char *name = strrchr(source[i], '/') ? strrchr(source[i], '/') + 1 : source[i];
+		uint64_t key = xr_hash(base, name, strlen(name));
+		const char *object = xr_compiled_path(tc, key, ".o");
+		xr_command_add(link, object);
 		if (xr_compiled_before(tc, key, ".o"))
 			continue;
-		struct xr_command c = xr_compiler_command(tc, XR_PLAIN);
-		if (tc->gnu) {
-			xr_command_add(
-				&c,
-				"-O2"); /* whatever the flags for the measured code say: the loops of the agent must be tight */
-			xr_command_add(&c, "-w");
-		}
-		if (tc->gnu && tc->threads)
-			xr_command_add(&c, "-pthread");
-		if (!tc->threads)
-			xr_command_add(&c, "-DXR_NO_THREADS");
-		xr_command_add_words(tc, &c, tc->agent_flags);
-		if (baked)
-			xr_command_add(&c, "-DXR_BAKED");
-		xr_command_add(&c, "-c");
-		xr_command_add(&c, "-o");
-		xr_command_add(&c, xr_compiled_path(tc, key, ".o"));
-		xr_command_add(&c, xr_arena_printf(tc->arena, "%s/%s", tc->work, e->name));
 		keys[n] = key;
 		jobs[n].tmp = tc->work;
-		jobs[n++].argv = c.argv;
+		jobs[n++].argv = agent_command(tc, baked, object, source[i]).argv;
 	}
 	xr_jobs_run(jobs, n, tc->parallel, xr_compile_timeout_s, tc->watch);
 	int status = 0;
@@ -504,6 +529,8 @@ static int compile_table(struct xr_toolchain *tc, const struct xr_strbuf *text, 
 	if (xr_file_write(source, xr_strbuf_text(text), text->len))
 		return xr_fail(err, XR_EXIT_TARGET, "cannot write generated code: %s", strerror(errno));
 	struct xr_command c = xr_compiler_command(tc, XR_PLAIN);
+	xr_command_add(&c, "-I");
+	xr_command_add(&c, tc->work);
 	xr_command_add(&c, "-c");
 	xr_command_add(&c, "-o");
 	xr_command_add(&c, xr_compiled_path(tc, *key, ".o"));
@@ -576,10 +603,13 @@ int xr_toolchain_build(struct xr_toolchain *tc, const struct xr_spec *specs, siz
 			if (!out[i].failure)
 				good[k++] = specs[i];
 		xr_emit_table(&table, good, k);
-		if (script)
+		for (const char *const *line = script; tc->board && line && *line; line++)
+			xr_strbuf_printf(&table, "%s\n", *line);
+		if (script && !tc->board)
 			put_script(&table, script);
 		free(good);
-		status = link_program(tc, &objects, &table, script != NULL, program, err);
+		if (program)
+			status = link_program(tc, &objects, &table, script != NULL, program, err);
 	}
 	free(fresh);
 	free(todo.unit);

@@ -28,6 +28,7 @@ struct xr_toolchain {
 	const char *triple;          /* "aarch64-linux-gnu"; NULL: it does not say */
 	const char *ldflags;         /* for the linker; "": none */
 	const char *agent_flags;     /* for the agent alone; "": none */
+	const char *board;           /* C file with a board's hooks, for the agent of agent/bare.h; NULL: the one that talks */
 	bool threads;
 	const char *work;            /* private directory, removed by release */
 	int work_lock;
@@ -59,7 +60,8 @@ struct xr_compiled {
 
 /* Compiles the specifications (all XR_OPS, no two the same text) in batches; a batch that fails is halved until only
  * the guilty ones fail. Then links those that compiled with the agent; *program gets the path, table order is the order
- * of the specifications that compiled. script: NULL, or lines baked into the program (NULL-terminated). */
+ * of the specifications that compiled. script: NULL, or lines baked into the program (NULL-terminated); for a board, its
+ * table in C. program NULL: only compiles. */
 int xr_toolchain_build(struct xr_toolchain *tc, const struct xr_spec *specs, size_t n, struct xr_compiled *out,
                        const char *const *script, const char **program, struct xr_error *err);
 

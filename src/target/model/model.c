@@ -65,7 +65,7 @@ void xr_model_prepare_ops(struct xr_model *model, struct xr_job *job, struct xr_
 	for (int i = 0; i < ops->n_streams && model->machine.vector_mhz > 0; i++)
 		job->one.vectors |= xr_types[ops->stream[i].type].vector &&
 		                    xr_types[ops->stream[i].type].bytes >= model->machine.vector_from;
-	out->look = (struct xr_look){true, demand.insns, demand.stack_refs, demand.calls};
+	out->look = (struct xr_look){true, demand.insns, demand.stack_refs, demand.calls, 0};
 	if (model->machine.counters)
 		out->events = (struct xr_events){.counted = true, .cycles = job->one.cycles, .insns = demand.insns};
 }
