@@ -22,7 +22,7 @@ extern void (*const xr_nano_table[])(unsigned long reps);
 extern const int xr_nano_body[];
 extern const int xr_nano_count;
 
-static const unsigned long enough_ticks = 2000; /* of a sample: the counter's step does not matter */
+static const unsigned long enough_ticks = 8000; /* of a sample: the counter's step does not matter */
 static const unsigned long most_ticks = XR_TICK_BITS >= 32 ? 0x40000000ul : 1ul << (XR_TICK_BITS - 2);
 
 enum { SAMPLES = 3 };
@@ -133,30 +133,34 @@ static void *make_ring(const struct xr_bare_spec *s)
 #define LOAD4 LOAD LOAD LOAD LOAD
 #define LOAD16 LOAD4 LOAD4 LOAD4 LOAD4
 
-static void *follow_16(void *p, unsigned long turns)
+static void *volatile where;
+
+static void follow_16(unsigned long turns)
 {
+	void *p = where;
 	for (; turns; turns--) {
 		LOAD16
 	}
-	return p;
+	where = p;
 }
 
-static void *follow_32(void *p, unsigned long turns)
+static void follow_32(unsigned long turns)
 {
+	void *p = where;
 	for (; turns; turns--) {
 		LOAD16 LOAD16
 	}
-	return p;
+	where = p;
 }
 
-static void *volatile where;
+typedef void work_fn(unsigned long turns);
 
-static void run(const struct xr_bare_spec *s, int twin, unsigned long turns)
+/* Both are called in the same way: a branch more on one side would count. */
+static work_fn *work_of(const struct xr_bare_spec *s, int twin)
 {
 	if (s->kind == XR_BARE_OPS)
-		xr_nano_table[twin ? s->twin : s->nano](turns);
-	else
-		where = (twin ? follow_32 : follow_16)(where, turns);
+		return xr_nano_table[twin ? s->twin : s->nano];
+	return twin ? follow_32 : follow_16;
 }
 
 static unsigned long body(const struct xr_bare_spec *s, int twin)
@@ -166,10 +170,11 @@ static unsigned long body(const struct xr_bare_spec *s, int twin)
 	return twin ? 32 : 16;
 }
 
-static unsigned long timed(const struct xr_bare_spec *s, int twin, unsigned long turns)
+static unsigned long timed(work_fn *volatile work, unsigned long turns)
 {
+	work_fn *const run = work;
 	unsigned long start = xr_board_ticks();
-	run(s, twin, turns);
+	run(turns);
 	return since(start);
 }
 
@@ -202,25 +207,25 @@ static void sample_clock(int i)
 static void sample_work(int i, const struct xr_bare_spec *s)
 {
 	int twin = s->kind == XR_BARE_CHAIN || s->twin >= 0, k;
+	work_fn *work = work_of(s, 0), *other = work_of(s, twin);
 	unsigned long turns = 1, lap = 1, n, t;
 	if (s->kind == XR_BARE_CHAIN) {
 		where = make_ring(s);
 		n = chain_length(s);
 		lap = n / common_divisor(n, 16); /* whole laps, so that each place counts alike */
 		turns = lap;
-		run(s, 0, (n + 15) / 16);
+		work((n + 15) / 16);
 	}
-	for (t = timed(s, 0, turns); t < enough_ticks && turns < 0x10000ul * lap; t = timed(s, 0, turns))
+	for (t = timed(work, turns); t < enough_ticks && turns < 0x10000ul * lap; t = timed(work, turns))
 		turns *= 2;
 	if (t > most_ticks && turns > lap)
 		turns = lap;
 	for (k = 0; k < SAMPLES; k++) {
 		unsigned long brief, longer;
-		run(s, 0, 1);
-		brief = timed(s, 0, turns);
-		if (twin)
-			run(s, 1, 1);
-		longer = twin ? timed(s, 1, turns) : timed(s, 0, 2 * turns);
+		work(1);
+		brief = timed(work, turns);
+		other(1);
+		longer = timed(other, twin ? turns : 2 * turns);
 		say_sample(i, longer, twin ? turns * body(s, 1) : 2 * turns * body(s, 0), brief, turns * body(s, 0));
 	}
 }

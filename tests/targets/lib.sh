@@ -28,3 +28,12 @@ says() {
 	grep -F '"target": {' "$2" | grep -qF "$3"
 	result "$1: the description says $3" $?
 }
+
+# near NAME DESCRIPTION ID VALUE: the same to a thousandth
+near() {
+	is=$(fact "$2" "$3")
+	awk -v is="${is:-0}" -v wanted="$4" 'BEGIN {exit !(is > wanted * 0.999 && is < wanted * 1.001)}'
+	status=$?
+	[ $status = 0 ] || { "$XRAY" show --verbose "$2" "$3" | sed 's/^/# /'; }
+	result "$1: $3 is $4 to a thousandth${is:+ ($is)}" $status
+}
