@@ -36,7 +36,8 @@ FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 LINT_SRC := $(LIB_SRC) $(wildcard cli/*.c src/agent/*.c)
 GEN_SRC := $(BUILD)/gen/micro_table.c $(BUILD)/gen/agent_text.c
 
-LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(GEN_SRC:.c=.o)
+OWN_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(GEN_SRC:.c=.o)
+LIB_OBJ := $(OWN_OBJ) $(BUILD)/gen/builtin_ids.o $(BUILD)/gen/builtin.o
 AGENT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/agent/*.c))
 CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
 TEST_OBJ := $(filter-out $(BUILD)/cli/main.o $(BUILD)/cli/absent.o,$(CLI_OBJ)) $(HELP_SRC:%.c=$(BUILD)/%.o)
@@ -150,6 +151,29 @@ $(PROGRAM): $(CLI_OBJ) $(BUILD)/libxray.a $(dir $(PROGRAM)).program
 $(BUILD)/libxray.a: $(LIB_OBJ) $(BUILD)/.archive
 	@echo '  AR    $@'
 	$(Q)rm -f $@ && $(AR) rcs $@ $(LIB_OBJ)
+
+# The agent for machines without a compiler. What it must carry is found by running the library, without it, on simulated
+# machines; the streams are compiled like any other, linked with the agent, and the program becomes a part of the library.
+BUILTIN_MACHINES := machines/p6.ini machines/server.ini
+$(BUILD)/gen/builtin-tool: $(BUILD)/scripts/builtin.o $(OWN_OBJ) $(BUILD)/.link
+	@echo '  LD    $@'
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(BUILD)/scripts/builtin.o $(OWN_OBJ) $(LIBS)
+
+$(BUILD)/gen/builtin_units.c: $(BUILD)/gen/builtin-tool $(BUILTIN_MACHINES)
+	@echo '  GEN   $@'
+	$(Q)$< $(@D) $(BUILTIN_MACHINES)
+$(BUILD)/gen/builtin_table.c $(BUILD)/gen/builtin_ids.c: $(BUILD)/gen/builtin_units.c
+
+$(BUILD)/gen/agent: $(AGENT_OBJ) $(BUILD)/gen/builtin_units.c $(BUILD)/gen/builtin_table.c $(BUILD)/.link
+	@echo '  LD    $@'
+	$(Q)$(CC) -std=gnu11 -O2 -w -fno-math-errno -ffp-contract=fast -Isrc/agent $(if $(STATIC),-static) $(LDFLAGS) -s -pthread \
+		-o $@ $(AGENT_OBJ) $(BUILD)/gen/builtin_units.c $(BUILD)/gen/builtin_table.c -lm
+
+$(BUILD)/gen/builtin.o: $(BUILD)/gen/agent
+	@printf '%s\n' '__asm__(".section .rodata\n.balign 16\n.globl xr_builtin_program\nxr_builtin_program:\n"' \
+		'".incbin \"$<\"\n.globl xr_builtin_end\nxr_builtin_end:\n.byte 0\n.text\n");' > $(@:.o=.c)
+	@echo '  CC    $(@:.o=.c)'
+	$(Q)$(CC) $(CFLAGS) -fPIC -c -o $@ $(@:.o=.c)
 
 # Only what xray.h declares can be seen from outside, with a version, so that a later library can keep old programs.
 $(BUILD)/gen/xray.map: include/xray.h

@@ -51,6 +51,8 @@ static const char *why_impossible(struct xr_run *run)
 {
 	const struct xr_micro *micro = run->step->micro;
 	const struct xr_target_info *info = xr_target_info(run->target);
+	if ((micro->kinds & XR_WITH_COMPILER) && info->no_compiler)
+		return "needs a C compiler";
 	for (unsigned kind = 0; kind < sizeof kind_names / sizeof *kind_names; kind++)
 		if (micro->kinds & ~info->kinds & (1u << kind))
 			return xr_arena_printf(&run->arena, "this target cannot time %s", kind_names[kind]);

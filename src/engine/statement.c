@@ -196,6 +196,8 @@ int xr_statement_run(struct xr_target *target, const struct xr_statement *statem
 	own.select = select;
 	own.n_select = 1;
 	int rc = read_job(&job, statement, err);
+	if (!rc && xr_target_info(target)->no_compiler)
+		rc = xr_fail(err, XR_EXIT_TARGET, "timing a statement needs a C compiler (apt-get install gcc)");
 	if (!rc && !xr_target_info(target)->has_flavour[job.flavour])
 		rc = xr_fail(err, XR_EXIT_USE, "this target has no such flavour; leave --flavour out");
 	if (!rc)

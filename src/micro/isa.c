@@ -297,6 +297,6 @@ const struct xr_micro xr_micro_isa = {
 	.finds = finds,
 	.needs = needs,
 	.cost_s = 2,
-	.kinds = 1u << XR_OPS | XR_WITHOUT_TIME,
+	.kinds = 1u << XR_OPS | XR_WITH_COMPILER | XR_WITHOUT_TIME,
 	.run = run,
 };

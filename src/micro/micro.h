@@ -19,6 +19,8 @@ struct xr_run;
 
 /* Beside kinds: also works where times are not the target's (xr_target_info.untimed), from compiled code. */
 #define XR_WITHOUT_TIME (1u << 31)
+/* The same: so much code of its own is asked for that no agent carries it ready-made; needs a compiler at hand. */
+#define XR_WITH_COMPILER (1u << 30)
 
 struct xr_micro {
 	const char *id;            /* file name without .c */

@@ -158,7 +158,7 @@ const struct xr_micro xr_micro_op = {
 	.finds = finds,
 	.needs = needs,
 	.cost_s = 6,
-	.kinds = 1u << XR_OPS,
+	.kinds = 1u << XR_OPS | XR_WITH_COMPILER,
 	.run = run,
 	.word = xr_op_word,
 };

@@ -284,6 +284,6 @@ const struct xr_micro xr_micro_registers = {
 	.finds = finds,
 	.needs = needs,
 	.cost_s = 3,
-	.kinds = 1u << XR_OPS | XR_WITHOUT_TIME,
+	.kinds = 1u << XR_OPS | XR_WITH_COMPILER | XR_WITHOUT_TIME,
 	.run = run,
 };

@@ -548,6 +548,6 @@ const struct xr_micro xr_micro_units = {
 	.finds = finds,
 	.needs = needs,
 	.cost_s = 4,
-	.kinds = 1u << XR_OPS,
+	.kinds = 1u << XR_OPS | XR_WITH_COMPILER,
 	.run = run,
 };

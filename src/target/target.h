@@ -87,6 +87,7 @@ struct xr_target_info {
 	uint64_t memory_bytes; /* that buffers may take altogether */
 	uint64_t page_bytes;   /* granularity at which buffers are laid out, 0: no pages. For laying out, never an answer */
 	bool has_flavour[2];   /* indexed by enum xr_flavour */
+	bool no_compiler;      /* only what was compiled before can be timed: no operations of one's own */
 	bool counters;
 	const char *warning;   /* something the user should know (a cache that cannot be used); NULL: nothing */
 	unsigned kinds;        /* bit (1u << enum xr_kind) for each kind that can be timed */

@@ -1,6 +1,7 @@
 #include "target/host/compiler.h"
 
 #include "target/embed.h"
+#include "target/host/builtin.h"
 #include "util/files.h"
 #include "util/hash.h"
 #include "util/memory.h"
@@ -184,6 +185,16 @@ static int find_out(struct xr_toolchain *tc, struct xr_error *err)
 		return xr_fail(err, XR_EXIT_TARGET, "the compiler '%s' did not answer: %s", tc->cc,
 		               status == XR_JOB_STOPPED ? xr_watch_why(tc->watch) : "it does not finish");
 	}
+	if (status == XR_JOB_NOT_STARTED && tc->builtin) {
+		tc->name = "no compiler";
+		tc->cflags = "";
+		tc->warning =
+			"no C compiler: what operations cost, registers, units and instructions cannot be measured "
+			"(apt-get install gcc)";
+		xr_strbuf_release(&text);
+		return 0;
+	}
+	tc->builtin = false;
 	if (status == XR_JOB_NOT_STARTED) {
 		xr_fail(err, XR_EXIT_TARGET,
 		        "cannot run the compiler '%s' (%s): install one (apt-get install gcc) or name it with --cc",
@@ -276,6 +287,8 @@ int xr_toolchain_init(struct xr_toolchain *tc, const struct xr_host_options *opt
 	tc->agent_flags = xr_arena_strdup(arena, options->words.agent_flags ? options->words.agent_flags : "");
 	tc->threads = !options->words.no_threads && !options->words.board;
 	tc->board = options->words.board ? xr_arena_strdup(arena, options->words.board) : NULL;
+	/* who names a compiler wants that one */
+	tc->builtin = !options->cc && !options->runner && !options->baked && !tc->board && xr_builtin_there();
 	if (make_work(tc, options->tmp, err) || find_out(tc, err))
 		return -1;
 	if (options->form && strcmp(options->form, "barrier") && strcmp(options->form, "switch"))

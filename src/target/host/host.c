@@ -637,6 +637,7 @@ struct xr_target *xr_host_open(const struct xr_host_options *options, struct xr_
 	info->cflags = h->tc.cflags;
 	info->warning = warnings(h);
 	info->has_flavour[XR_PLAIN] = true;
+	info->no_compiler = h->tc.builtin;
 	info->has_flavour[XR_NATIVE] = h->tc.native_flag != NULL;
 
 	info->triple = h->tc.triple;

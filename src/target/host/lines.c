@@ -30,6 +30,8 @@ static long table_place(const struct xr_streams *s, size_t stream)
 	long place = 0;
 	if (s->compiled[stream].failure)
 		return -1;
+	if (s->compiled[stream].place)
+		return s->compiled[stream].place - 1;
 	for (size_t i = 0; i < stream; i++)
 		place += !s->compiled[i].failure;
 	return place;
@@ -103,6 +105,10 @@ static const char *ops_line(struct xr_host *h, struct xr_streams *s, const struc
 	}
 	size_t stream = add_stream(s, arena, spec);
 	const struct xr_compiled *c = &s->compiled[stream];
+	if (c->failure && h->tc.builtin) {
+		xr_reading_fail(out, XR_READ_UNSUPPORTED, c->failure);
+		return NULL;
+	}
 	if (c->failure) {
 		xr_reading_fail(out, XR_READ_FAILED, xr_arena_printf(arena, "does not compile: %s", c->failure));
 		out->refused = true;

@@ -1,6 +1,7 @@
 #include "target/host/toolchain.h"
 
 #include "target/embed.h"
+#include "target/host/builtin.h"
 #include "target/host/compiler.h"
 #include "target/host/look.h"
 #include "util/files.h"
@@ -584,6 +585,8 @@ void xr_toolchain_proved(struct xr_toolchain *tc)
 int xr_toolchain_build(struct xr_toolchain *tc, const struct xr_spec *specs, size_t n, struct xr_compiled *out,
                        const char *const *script, const char **program, struct xr_error *err)
 {
+	if (tc->builtin)
+		return xr_builtin_build(tc, specs, n, out, program, err);
 	struct units todo = {0}, objects = {0};
 	struct xr_strbuf table = {0};
 	size_t *fresh = xr_calloc(n + 1, sizeof *fresh), n_fresh = recall(tc, specs, n, out, &objects, fresh);

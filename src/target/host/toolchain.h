@@ -36,6 +36,8 @@ struct xr_toolchain {
 	uint64_t unproved;           /* program that was linked and has not run yet; 0: none */
 	const char *keep;            /* NULL: generated C is not kept */
 	const char *warning;         /* NULL, or why there is no cache */
+	bool builtin;                /* there is no compiler: the agent that X-Ray carries must do (builtin.h) */
+	const char *builtin_path;    /* NULL: not unpacked yet */
 	uint64_t identity[2];        /* per flavour */
 	int parallel;                /* compilations at a time */
 	int n_hung;                  /* that did not finish */
@@ -56,6 +58,7 @@ void xr_toolchain_proved(struct xr_toolchain *tc);
 struct xr_compiled {
 	const char *failure;  /* NULL: it compiled; else the compiler's own words */
 	struct xr_look look;
+	long place;           /* in the program's table, from 1; 0: by the order of those that compiled */
 };
 
 /* Compiles the specifications (all XR_OPS, no two the same text) in batches; a batch that fails is halved until only
