@@ -54,7 +54,7 @@ SANITIZE_FLAGS = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all run test test-deep test-targets lab cores-table rates habits calibrate check-live bench install uninstall lint format analyse asan tsan fuzz programs objects clean help FORCE
+.PHONY: dist deb all run test test-deep test-targets lab cores-table rates habits calibrate check-live bench install uninstall lint format analyse asan tsan fuzz programs objects clean help FORCE
 
 ##@ Use
 all: $(XRAY) $(SHARED) $(BUILD)/.settings ## build build/xray, build/libxray.a and libxray.so.0
@@ -83,6 +83,12 @@ uninstall: ## remove what install put there
 		lib/libxray.so.$(SOVERSION) lib/pkgconfig/xray.pc share/man/man1/xray.1 share/man/man7/xray-facts.7 \
 		share/bash-completion/completions/xray share/zsh/site-functions/_xray share/fish/vendor_completions.d/xray.fish)
 	rm -rf $(DESTDIR)$(PREFIX)/share/xray
+dist: ## the source as build/xray-VERSION.tar.gz; the same commit gives the same bytes
+	@mkdir -p $(BUILD)
+	git archive --format=tar --prefix=xray-$(VERSION)/ HEAD | gzip -9n > $(BUILD)/xray-$(VERSION).tar.gz
+deb: ## Debian packages in build/deb: xray, libxray0, libxray-dev
+	@scripts/deps build
+	@scripts/deb $(BUILD)/deb
 bench: all ## side by side with other tools; a matrix multiply with X-Ray's blocks against the best there is
 	bench/run $(BUILD)/xray
 	bench/multiply $(BUILD)

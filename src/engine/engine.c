@@ -96,7 +96,8 @@ static const char *why_blocked(struct xr_run *run, const enum xr_end *ends)
 			continue;
 		}
 		for (size_t i = 0; i < run->index; i++)
-			if (!strcmp(run->order.step[i].micro->id, *need) && ends[i] != XR_END_DONE)
+			if (!strcmp(run->order.step[i].micro->id, *need) && ends[i] != XR_END_DONE &&
+			    ends[i] != XR_END_BUDGET) /* what it had time for is there */
 				return xr_arena_printf(&run->arena, "needs %s, which could not be measured", *need);
 	}
 	return NULL;
@@ -121,6 +122,12 @@ static double budget_s(const struct xr_run *run)
 	return run->plan->budget_s > 0 ? run->plan->budget_s : run->plan->quick && real ? quick_s : 0;
 }
 
+/* Long ones give most of what they find early: they need not have all their time. */
+static double weight_s(const struct xr_micro *micro)
+{
+	return micro->cost_s < 2 ? micro->cost_s : 2;
+}
+
 /* What is asked for most comes first, and none of it may eat the time of the others: each gets its share of what is left,
  * by its cost among those that are still to come and matter as much; what it does not use is the others'. One that takes
  * much longer than it said is stopped all the same. */
@@ -133,12 +140,13 @@ static double deadline_s(const struct xr_run *run)
 		return 0;
 	for (size_t i = run->index; i < run->order.n; i++)
 		if (xr_micro_is_main(run->order.step[i].micro) == matters)
-			ahead_s += run->order.step[i].micro->cost_s;
-	double share_s = (end_s - now_s) * run->step->micro->cost_s / (ahead_s > 0 ? ahead_s : 1);
+			ahead_s += weight_s(run->order.step[i].micro);
+	double share_s = (end_s - now_s) * weight_s(run->step->micro) / (ahead_s > 0 ? ahead_s : 1);
 	double patience_s = overdraft * run->step->micro->cost_s * xr_run_truth(run) * hurry + 1;
 	if (run->index + 1 == run->order.n || !matters)
 		share_s = end_s - now_s;
-	double allowed_s = share_s * 1.5 < patience_s ? share_s * 1.5 : patience_s;
+	/* costs are rough, and the first to come is needed by the others: twice its share */
+	double allowed_s = share_s * 2 < patience_s ? share_s * 2 : patience_s;
 	return now_s + allowed_s < end_s ? now_s + allowed_s : end_s;
 }
 

@@ -88,6 +88,10 @@ static bool array_of(const struct xr_export *e, const char *level, struct array 
 {
 	a->bytes = claim_or_fact(e, xr_arena_printf(e->arena, "cache.%s.capacity", level), 0);
 	a->ways = claim_or_fact(e, xr_arena_printf(e->arena, "cache.%s.ways", level), 8);
+	if (!(a->bytes > 0)) { /* a size in doubt is better than none */
+		const struct xr_export in_doubt = {e->out, e->d, e->arena, 0.3, e->claimed};
+		a->bytes = claim_or_fact(&in_doubt, xr_arena_printf(e->arena, "cache.%s.capacity", level), 0);
+	}
 	a->way_bytes = a->bytes / a->ways;
 	return a->bytes > 0 && a->ways >= 2 && a->ways <= 4096;
 }
@@ -163,8 +167,8 @@ static bool blocking_of(const struct xr_export *e, int element_bytes, struct xr_
 		double ways = fmax(l3.ways - 1 - ways_c, 1);
 		b->nc = round_down(ways * l3.way_bytes / (b->kc * s), b->nr);
 	}
-	if (!b->mc)
-		b->mc = round_down(l1.bytes / 2 / (b->kc * s), b->mr);
+	if (!b->mc) /* nobody knows: some times the first cache */
+		b->mc = round_down(4 * l1.bytes / (b->kc * s), b->mr);
 	if (!b->nc)
 		b->nc = 4096 / b->nr * b->nr;
 	return true;
