@@ -170,10 +170,11 @@ $(BUILD)/gen/builtin_units.c: $(BUILD)/gen/builtin-tool $(BUILTIN_MACHINES)
 	$(Q)$< $(@D) $(BUILTIN_MACHINES)
 $(BUILD)/gen/builtin_table.c $(BUILD)/gen/builtin_ids.c: $(BUILD)/gen/builtin_units.c
 
-$(BUILD)/gen/agent: $(AGENT_OBJ) $(BUILD)/gen/builtin_units.c $(BUILD)/gen/builtin_table.c $(BUILD)/.link
+HOSTED_OBJ := $(filter-out %/bare.o,$(AGENT_OBJ)) # bare.c is another program, for boards
+$(BUILD)/gen/agent: $(HOSTED_OBJ) $(BUILD)/gen/builtin_units.c $(BUILD)/gen/builtin_table.c $(BUILD)/.link
 	@echo '  LD    $@'
 	$(Q)$(CC) -std=gnu11 -O2 -w -fno-math-errno -ffp-contract=fast -Isrc/agent $(if $(STATIC),-static) $(LDFLAGS) -s -pthread \
-		-o $@ $(AGENT_OBJ) $(BUILD)/gen/builtin_units.c $(BUILD)/gen/builtin_table.c -lm
+		-o $@ $(HOSTED_OBJ) $(BUILD)/gen/builtin_units.c $(BUILD)/gen/builtin_table.c -lm
 
 $(BUILD)/gen/builtin.o: $(BUILD)/gen/agent
 	@printf '%s\n' '__asm__(".section .rodata\n.balign 16\n.globl xr_builtin_program\nxr_builtin_program:\n"' \
