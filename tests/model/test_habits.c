@@ -1,9 +1,10 @@
 /* Each habit of real cores alone, on random machines: what the tool gets.
  *
- *   test_habits              docs/habits.md has a row for every habit; each can be put on random machines and breaks
+ *   test_habits               docs/habits.md has a row for every habit; each can be put on random machines and breaks
  *                            nothing
- *   test_habits --table [N]  that page, N machines for each habit (default 100)
- *   test_habits NAME [SEED]  one machine with that habit, every fact beside the truth
+ *   test_habits --table [N]   that page, N machines for each habit (default 100)
+ *   test_habits --row N NAME  one row of it
+ *   test_habits NAME [SEED]   one machine with that habit, every fact beside the truth
  *
  * Machines come from the first generator with standard noise. A cell of the page: of the machines that have such facts,
  * the share on which all of that group are right, and behind `!` the share with something sure (0.9 or more) and wrong.
@@ -121,6 +122,19 @@ static int print_page(int n)
 	return 0;
 }
 
+static int print_one(int n, const char *name)
+{
+	static struct survey s;
+	for (int h = 0; h < n_habits; h++)
+		if (!strcmp(habits[h].name, name)) {
+			int broken = survey(&s, &habits[h], n);
+			print_row(habits[h].name, habits[h].what, &s, broken);
+			return 0;
+		}
+	fprintf(stderr, "no habit '%s'\n", name);
+	return 2;
+}
+
 static bool has_row(const char *name)
 {
 	char line[4096], start[64];
@@ -181,6 +195,8 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "--table"))
 		return print_page(argc > 2 ? atoi(argv[2]) : N);
+	if (argc > 3 && !strcmp(argv[1], "--row"))
+		return print_one(atoi(argv[2]), argv[3]);
 	if (argc > 1)
 		return show(argv[1], argc > 2 ? strtoull(argv[2], NULL, 10) : lab_seed());
 	return test();
