@@ -37,8 +37,11 @@ static void children_are_ours_and_no_disturbance(void **state)
 		for (volatile int i = 0;; i++)
 			;
 	}
-	nap(300);
-	xr_moment_take(&to, &arena, cpus, n);
+	int tries = 0;
+	do { /* on a busy machine it takes a while until the child has had a tick */
+		nap(200);
+		xr_moment_take(&to, &arena, cpus, n);
+	} while (!(to.ours > from.ours) && ++tries < 100);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	xr_around_between(&around, &from, &to, n);
