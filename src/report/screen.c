@@ -475,7 +475,7 @@ static void put_differences(struct screen *s, size_t lines_max)
 		return;
 	put_heading(s, "Not as the OS says");
 	size_t n = xr_description_count(s->d);
-	for (size_t i = 0; i < 2 * n; i++) {
+	for (size_t i = 0; n && i < 2 * n; i++) {
 		const struct xr_fact *fact = xr_description_at(s->d, i % n);
 		if (!differs(fact) || differs_by_half(fact) != (i < n))
 			continue;
