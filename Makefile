@@ -34,7 +34,7 @@ TEST_SRC := $(sort $(wildcard tests/*/test_*.c))
 HELP_SRC := $(sort $(wildcard tests/lib/*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 LINT_SRC := $(LIB_SRC) $(wildcard cli/*.c src/agent/*.c)
-GEN_SRC := $(BUILD)/gen/micro_table.c $(BUILD)/gen/agent_text.c
+GEN_SRC := $(BUILD)/gen/micro_table.c $(BUILD)/gen/agent_text.c $(BUILD)/gen/skeleton_text.c
 
 OWN_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(GEN_SRC:.c=.o)
 LIB_OBJ := $(OWN_OBJ) $(BUILD)/gen/builtin_ids.o $(BUILD)/gen/builtin.o
@@ -234,6 +234,10 @@ $(BUILD)/gen/micro_table.c: FORCE
 $(BUILD)/gen/agent_text.c: FORCE
 	@mkdir -p $(@D)
 	$(call replace,scripts/embed xr_agent_text src/agent)
+
+$(BUILD)/gen/skeleton_text.c: FORCE
+	@mkdir -p $(@D)
+	$(call replace,scripts/embed xr_skeleton_text targets/skeleton)
 
 # The manual page as installed has the list of micro-benchmarks of this very build.
 $(BUILD)/xray.1: docs/xray.1 $(PROGRAM)

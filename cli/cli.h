@@ -21,8 +21,9 @@ enum {
 	CMD_VERSION = 1 << 10,
 	CMD_COMPLETION = 1 << 11,
 	CMD_CLEAR = 1 << 12,
+	CMD_BOARD = 1 << 13,
 	CMD_TARGET = CMD_MEASURE | CMD_TIME | CMD_CHECK, /* those that run something on a target */
-	CMD_ALL = (1 << 13) - 1,
+	CMD_ALL = (1 << 14) - 1,
 };
 
 /* What the options came to. Options not given are zero, but cpu is -1. */
@@ -57,6 +58,7 @@ int cmd_help(const struct settings *s);
 int cmd_version(const struct settings *s);
 int cmd_completion(const struct settings *s);
 int cmd_clear_cache(const struct settings *s);
+int cmd_target(const struct settings *s);
 
 /* options.c. Returns the command, or NULL when an error was printed. */
 const struct command *cli_parse(int argc, char **argv, struct settings *s);

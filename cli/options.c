@@ -52,7 +52,7 @@ static const struct option options[] = {
 	{"full", 'f', NULL, FLAG, AT(full), CMD_MEASURE | CMD_SHOW, "the whole report, not one screen of it"},
 	{"all", 0, NULL, FLAG, AT(all), CMD_CHECK | CMD_DIFF, "also what agrees, and what has nothing to compare with"},
 	{"man", 0, NULL, FLAG, AT(man), CMD_LIST, "in the language of the manual page"},
-	{"quiet", 0, NULL, FLAG, AT(quiet), CMD_TARGET | CMD_CLEAR, "no progress, no messages but errors"},
+	{"quiet", 0, NULL, FLAG, AT(quiet), CMD_TARGET | CMD_CLEAR | CMD_BOARD, "no progress, no messages but errors"},
 	{"verbose", 'v', NULL, FLAG, AT(verbose), CMD_TARGET | CMD_SHOW | CMD_LIST,
          "also how, how sure, and where the time went"},
 	{"help", 'h', NULL, FLAG, AT(help), CMD_ALL, "this help"},
@@ -97,6 +97,9 @@ const struct command cli_commands[] = {
          "As in `xray completion bash > ~/.local/share/bash-completion/completions/xray`.", 1, 1, cmd_completion},
 	{CMD_HELP, "help", "[COMMAND]", "help on a command", NULL, 0, 1, cmd_help},
 	{CMD_VERSION, "version", "", "the version", NULL, 0, 0, cmd_version},
+	{CMD_BOARD, "target", "init DIR", "files to begin with, for a new board",
+         "Writes DIR/target.ini and DIR/board.c, which work as they are; docs/boards.md goes on from there.", 2, 2,
+         cmd_target},
 	{CMD_CLEAR, "clear-cache", "", "remove the compiled experiments that were kept", NULL, 0, 0, cmd_clear_cache},
 	{0, NULL, NULL, NULL, NULL, 0, 0, NULL},
 };

@@ -222,6 +222,9 @@ struct xr_listing {
 };
 bool xr_listing_at(size_t i, struct xr_listing *listing); /* false: there is no i-th */
 
+/* Files to begin with, for a new board, into a folder (made if missing; nothing is written over): docs/boards.md. */
+int xr_target_init_dir(const char *dir, struct xr_error *err);
+
 const char *xr_version(void);
 
 /* The known word nearest to a mistyped one, or NULL when none is near. */

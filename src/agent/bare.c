@@ -240,6 +240,7 @@ static void say_hello(void)
 	for (i = 0; i < 15; i++)
 		xr_board_ticks();
 	cost = since(start);
+	xr_board_put('\n'); /* what a reset put on the wire ends here */
 	begin_line();
 	put_text("hello");
 	put_field(cost / 16);

@@ -705,6 +705,17 @@ double xr_walk_code_bytes(const struct xr_agent_walk *walk)
 	return 0;
 }
 
+unsigned long xr_walk_lap(const struct xr_agent_walk *walk)
+{
+	(void)walk;
+	return 1;
+}
+
+void xr_walk_exact(int times_repeat)
+{
+	(void)times_repeat;
+}
+
 #endif
 
 void xr_walk_ready(struct xr_agent_walk *walk)

@@ -6,5 +6,6 @@ struct xr_embedded {
 	const char *name, *text;
 };
 extern const struct xr_embedded xr_agent_text[];
+extern const struct xr_embedded xr_skeleton_text[]; /* targets/skeleton */
 
 #endif
