@@ -13,6 +13,7 @@
 struct xr_session {
 	struct xr_target *target;
 	uint64_t seed;
+	bool broken; /* ran out of memory half way */
 	struct xr_arena look; /* what xr_session_conditions() said last */
 };
 
@@ -76,6 +77,8 @@ void xr_session_free(struct xr_session *session)
 
 int xr_session_conditions(struct xr_session *session, double interval_s, struct xr_conditions *conditions)
 {
+	if (!session || !conditions)
+		return -1;
 	*conditions = (struct xr_conditions){.load = -1, .quiet = true, .words = ""};
 	if (!xr_conditions_can(session->target))
 		return -1;
@@ -103,13 +106,36 @@ static void end(const struct xr_session *session, struct xr_arena *arena, const 
 
 const char *xr_session_warning(const struct xr_session *session)
 {
-	return xr_target_info(session->target)->warning;
+	return session ? xr_target_info(session->target)->warning : NULL;
+}
+
+/* NULL: everything. */
+static int sound_plan(const struct xr_plan *plan, struct xr_error *err)
+{
+	for (size_t i = 0; plan && i < plan->n_select; i++)
+		if (!plan->select || !plan->select[i])
+			return xr_fail(err, XR_EXIT_USE, "a selector of the plan is NULL");
+	return 0;
+}
+
+static int usable(const struct xr_session *session, const struct xr_plan *plan, struct xr_error *err)
+{
+	if (!session)
+		return xr_fail(err, XR_EXIT_USE, "there is no session");
+	if (session->broken)
+		return xr_fail(err, XR_EXIT_TARGET, "the session ran out of memory before");
+	return sound_plan(plan, err);
 }
 
 int xr_plan_check(const struct xr_plan *plan, struct xr_error *err)
 {
+	static const struct xr_plan everything = {0};
 	struct xr_arena arena = {0};
 	struct xr_order order;
+	if (sound_plan(plan, err))
+		return -1;
+	if (!plan)
+		plan = &everything;
 	int rc = xr_order_make(&order, &arena, xr_micro_table, plan->select, plan->n_select, false, err);
 	xr_arena_release(&arena);
 	return rc;
@@ -138,8 +164,10 @@ struct xr_description *xr_session_measure(struct xr_session *session, const stru
 {
 	struct xr_memory_guard guard;
 	struct xr_description *volatile d = NULL;
+	if (usable(session, plan, err))
+		return NULL;
 	if (setjmp(*xr_memory_guard(&guard)))
-		no_memory(err);
+		session->broken = no_memory(err);
 	else
 		d = measure(session, plan, outcome, err);
 	xr_memory_unguard(&guard);
@@ -170,8 +198,14 @@ struct xr_description *xr_session_time(struct xr_session *session, const struct 
 {
 	struct xr_memory_guard guard;
 	struct xr_description *volatile d = NULL;
+	if (usable(session, plan, err))
+		return NULL;
+	if (!statement || !statement->text) {
+		xr_fail(err, XR_EXIT_USE, "there is no statement");
+		return NULL;
+	}
 	if (setjmp(*xr_memory_guard(&guard)))
-		no_memory(err);
+		session->broken = no_memory(err);
 	else
 		d = time_statement(session, statement, plan, outcome, err);
 	xr_memory_unguard(&guard);
@@ -183,7 +217,7 @@ bool xr_listing_at(size_t i, struct xr_listing *listing)
 	size_t n = 0;
 	while (xr_micro_table[n])
 		n++;
-	if (i >= n)
+	if (i >= n || !listing)
 		return false;
 	const struct xr_micro *micro = xr_micro_table[i];
 	*listing = (struct xr_listing){micro->id, micro->title, micro->finds, micro->needs, micro->cost_s};

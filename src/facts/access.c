@@ -5,9 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* NULL, where there is no fact. */
+static const json_t *value_of(const struct xr_fact *fact)
+{
+	return fact ? fact->value : NULL;
+}
+
 enum xr_value_kind xr_fact_kind(const struct xr_fact *fact)
 {
-	const json_t *value = fact->value;
+	const json_t *value = value_of(fact);
 	if (json_is_number(value))
 		return XR_VALUE_NUMBER;
 	if (json_is_boolean(value))
@@ -23,31 +29,32 @@ enum xr_value_kind xr_fact_kind(const struct xr_fact *fact)
 
 const char *xr_fact_method(const struct xr_fact *fact)
 {
-	return fact->method ? fact->method : "";
+	return fact && fact->method ? fact->method : "";
 }
 
 double xr_fact_claimed(const struct xr_fact *fact, double otherwise)
 {
-	if (json_is_boolean(fact->claimed))
-		return json_is_true(fact->claimed);
-	return json_is_number(fact->claimed) ? json_number_value(fact->claimed) : otherwise;
+	const json_t *claimed = fact ? fact->claimed : NULL;
+	if (json_is_boolean(claimed))
+		return json_is_true(claimed);
+	return json_is_number(claimed) ? json_number_value(claimed) : otherwise;
 }
 
 /* ---- lists ---- */
 
 static const json_t *group_of(const struct xr_fact *fact, size_t group)
 {
-	const json_t *first = json_array_get(fact->value, 0);
+	const json_t *first = json_array_get(value_of(fact), 0);
 	if (!json_is_array(first))
-		return group == 0 && json_is_array(fact->value) ? fact->value : NULL;
-	return json_array_get(fact->value, group);
+		return group == 0 && json_is_array(value_of(fact)) ? value_of(fact) : NULL;
+	return json_array_get(value_of(fact), group);
 }
 
 size_t xr_fact_groups(const struct xr_fact *fact)
 {
-	if (!json_is_array(fact->value) || !json_array_size(fact->value))
+	if (!json_is_array(value_of(fact)) || !json_array_size(value_of(fact)))
 		return 0;
-	return json_is_array(json_array_get(fact->value, 0)) ? json_array_size(fact->value) : 1;
+	return json_is_array(json_array_get(value_of(fact), 0)) ? json_array_size(value_of(fact)) : 1;
 }
 
 size_t xr_fact_group_size(const struct xr_fact *fact, size_t group)
@@ -70,18 +77,18 @@ const char *xr_fact_group_text(const struct xr_fact *fact, size_t group, size_t 
 
 size_t xr_fact_matrix_size(const struct xr_fact *fact)
 {
-	return json_array_size(json_object_get(fact->value, "rows"));
+	return json_array_size(json_object_get(value_of(fact), "rows"));
 }
 
 int xr_fact_matrix_cpu(const struct xr_fact *fact, size_t i)
 {
-	const json_t *cpu = json_array_get(json_object_get(fact->value, "cpus"), i);
+	const json_t *cpu = json_array_get(json_object_get(value_of(fact), "cpus"), i);
 	return json_is_integer(cpu) ? (int)json_integer_value(cpu) : -1;
 }
 
 double xr_fact_matrix_at(const struct xr_fact *fact, size_t row, size_t column, double otherwise)
 {
-	const json_t *one = json_array_get(json_array_get(json_object_get(fact->value, "rows"), row), column);
+	const json_t *one = json_array_get(json_array_get(json_object_get(value_of(fact), "rows"), row), column);
 	return json_is_number(one) ? json_number_value(one) : otherwise;
 }
 
@@ -89,17 +96,17 @@ double xr_fact_matrix_at(const struct xr_fact *fact, size_t row, size_t column, 
 
 size_t xr_fact_points(const struct xr_fact *fact)
 {
-	return fact->n_series;
+	return fact ? fact->n_series : 0;
 }
 
 const char *xr_fact_points_id(const struct xr_fact *fact, size_t i)
 {
-	return i < fact->n_series ? fact->series[i] : NULL;
+	return fact && i < fact->n_series ? fact->series[i] : NULL;
 }
 
 static bool give(const struct xr_series *s, struct xr_points *points)
 {
-	if (!s)
+	if (!s || !points)
 		return false;
 	*points = (struct xr_points){s->id, s->x_name, s->x_unit, s->y_name, s->y_unit, s->x, s->y, s->n};
 	return true;

@@ -126,12 +126,12 @@ static long place_of(const json_t *index, const char *id)
 
 size_t xr_description_count(const struct xr_description *d)
 {
-	return d->n_facts;
+	return d ? d->n_facts : 0;
 }
 
 const struct xr_fact *xr_description_at(const struct xr_description *d, size_t i)
 {
-	return i < d->n_facts ? d->fact[i] : NULL;
+	return d && i < d->n_facts ? d->fact[i] : NULL;
 }
 
 struct xr_fact *xr_description_edit(struct xr_description *d, const char *id)
@@ -142,23 +142,23 @@ struct xr_fact *xr_description_edit(struct xr_description *d, const char *id)
 
 const struct xr_fact *xr_description_fact(const struct xr_description *d, const char *id)
 {
-	long place = place_of(d->fact_index, id);
+	long place = d && id ? place_of(d->fact_index, id) : -1;
 	return place < 0 ? NULL : d->fact[place];
 }
 
 size_t xr_description_series_count(const struct xr_description *d)
 {
-	return d->n_series;
+	return d ? d->n_series : 0;
 }
 
 const struct xr_series *xr_description_series_at(const struct xr_description *d, size_t i)
 {
-	return i < d->n_series ? d->series[i] : NULL;
+	return d && i < d->n_series ? d->series[i] : NULL;
 }
 
 const struct xr_series *xr_description_series(const struct xr_description *d, const char *id)
 {
-	long place = place_of(d->series_index, id);
+	long place = d && id ? place_of(d->series_index, id) : -1;
 	return place < 0 ? NULL : d->series[place];
 }
 
@@ -193,16 +193,18 @@ double xr_description_target_number(const struct xr_description *d, const char *
 
 const char *xr_fact_id(const struct xr_fact *fact)
 {
-	return fact->id;
+	return fact ? fact->id : "";
 }
 
 enum xr_status xr_fact_status(const struct xr_fact *fact)
 {
-	return fact->status;
+	return fact ? fact->status : XR_FAILED;
 }
 
 double xr_fact_value(const struct xr_fact *fact, double otherwise)
 {
+	if (!fact)
+		return otherwise;
 	if (json_is_number(fact->value))
 		return json_number_value(fact->value);
 	if (json_is_boolean(fact->value))
@@ -212,22 +214,22 @@ double xr_fact_value(const struct xr_fact *fact, double otherwise)
 
 const char *xr_fact_string(const struct xr_fact *fact)
 {
-	return json_string_value(fact->value);
+	return fact ? json_string_value(fact->value) : NULL;
 }
 
 const char *xr_fact_unit(const struct xr_fact *fact)
 {
-	return fact->unit;
+	return fact ? fact->unit : "";
 }
 
 double xr_fact_confidence(const struct xr_fact *fact)
 {
-	return fact->confidence;
+	return fact ? fact->confidence : 0;
 }
 
 const char *xr_fact_reason(const struct xr_fact *fact)
 {
-	return fact->reason ? fact->reason : "";
+	return fact && fact->reason ? fact->reason : "";
 }
 
 /* ---- finding facts ----------------------------------------------------------------------------------------------- */

@@ -154,11 +154,15 @@ static int close_written(FILE *out, const char *path, struct xr_error *err)
 
 int xr_description_write(const struct xr_description *d, const char *path, struct xr_error *err)
 {
+	if (!d || !path)
+		return xr_fail(err, XR_EXIT_USE, "nothing to write, or nowhere to write it");
 	if (!strcmp(path, "-")) {
 		write_to(stdout, d);
 		return close_written(stdout, "standard output", err);
 	}
 	char *text = xr_description_text(d);
+	if (!text)
+		return xr_fail(err, XR_EXIT_TARGET, "cannot write %s: out of memory", path);
 	int rc = xr_output_write(path, text, strlen(text), err);
 	free(text);
 	return rc;
@@ -395,6 +399,10 @@ struct xr_description *xr_description_read(const char *path, struct xr_error *er
 {
 	struct xr_memory_guard guard;
 	struct xr_description *volatile d = NULL;
+	if (!path) {
+		xr_fail(err, XR_EXIT_USE, "no file is named");
+		return NULL;
+	}
 	if (setjmp(*xr_memory_guard(&guard)))
 		xr_fail(err, XR_EXIT_USE, "cannot read %s: out of memory", path);
 	else
@@ -407,6 +415,10 @@ struct xr_description *xr_description_parse(const char *text, size_t bytes, cons
 {
 	struct xr_memory_guard guard;
 	struct xr_description *volatile d = NULL;
+	if (!text || !name) {
+		xr_fail(err, XR_EXIT_USE, "nothing to read");
+		return NULL;
+	}
 	if (setjmp(*xr_memory_guard(&guard)))
 		xr_fail(err, XR_EXIT_USE, "cannot read %s: out of memory", name);
 	else
@@ -419,6 +431,8 @@ char *xr_description_text(const struct xr_description *d)
 {
 	struct xr_memory_guard guard;
 	char *volatile text = NULL;
+	if (!d)
+		return NULL;
 	if (!setjmp(*xr_memory_guard(&guard)))
 		text = description_text(d);
 	xr_memory_unguard(&guard);

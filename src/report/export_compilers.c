@@ -179,6 +179,8 @@ int xr_description_blocking(const struct xr_description *d, int element_bytes, b
 {
 	struct xr_arena arena = {0};
 	const struct xr_export e = {NULL, d, &arena, xr_trust_least, claimed};
+	if (!d || !blocking)
+		return -1;
 	struct xr_blocking b = {blocking->mr, blocking->nr, 0, 0, 0};
 	bool known = element_bytes > 0 && blocking_of(&e, element_bytes, &b);
 	xr_arena_release(&arena);

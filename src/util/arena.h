@@ -1,8 +1,8 @@
 /* Arena: memory that lives as long as one run.
  *
  * Everything allocated from an arena is released at once by xr_arena_release(). Allocations are zeroed, aligned for
- * any type, and never fail: when the system has no memory left the process aborts with a message, because no caller
- * could do anything better with a half-built experiment.
+ * any type, and never fail: when the system has no memory left the call of xray.h fails (memory.h), for no
+ * caller in between could do anything better with a half-built experiment.
  */
 #ifndef XR_UTIL_ARENA_H
 #define XR_UTIL_ARENA_H

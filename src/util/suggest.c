@@ -36,13 +36,15 @@ static int slips(const char *a, size_t na, const char *b, size_t nb)
 
 const char *xr_suggest(const char *word, const char *const *known, size_t n_known)
 {
+	if (!word || !known)
+		return NULL;
 	size_t n = strlen(word);
 	const char *best = NULL;
 	int fewest = (int)(n < 3 ? 1 : n < 6 ? 2 : n / 3) + 1;
 	if (n > WORD_MAX)
 		return NULL;
 	for (size_t i = 0; i < n_known; i++) {
-		size_t m = strlen(known[i]);
+		size_t m = known[i] ? strlen(known[i]) : WORD_MAX + 1;
 		if (m > WORD_MAX)
 			continue;
 		int count = slips(word, n, known[i], m);

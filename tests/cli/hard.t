@@ -81,3 +81,10 @@ $ (TMPDIR=$PWD/tmp xray --quiet --cache-dir c op > out 2> err & p=$!; for i in $
 1
 $ xray clear-cache --cache-dir c; ls c
 * files, * KiB removed
+
+# Machines that leave a program no time are no machines; one that takes its time is stopped like the others.
+$ printf '[noise]\ninterrupts_hz = 100000\ninterrupt_us = 20\n' | sed '/^\[noise\]/,$d' - > /dev/null; sed '/^\[noise\]/,$d' $TOP/machines/p6.ini > busy.ini; printf '[noise]\ninterrupts_hz = 100000\ninterrupt_us = 20\n' >> busy.ini; timeout 60 xray --target busy.ini timer
+2| xray: busy.ini:*: [noise] interrupts and migrations leave the program no time: they last 2.6 s a second
+? 2
+$ timeout 60 xray --target $TOP/machines/server.ini --budget 1s --quiet > out; echo $?
+1

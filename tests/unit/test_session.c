@@ -4,7 +4,12 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -110,13 +115,158 @@ static void the_listing_is_whole(void **state)
 	assert_int_equal(xr_plan_check(&everything, NULL), 0); /* no circle */
 }
 
+/* Whatever a caller leaves out: an error or an empty answer. */
+static void null_is_no_reason_to_crash(void **state)
+{
+	struct xr_session *session = simulated();
+	struct xr_error err = {0};
+	const char *const hole[] = {"timer", NULL};
+	const struct xr_plan holes = {.select = hole, .n_select = 2}, nothing = {.select = NULL, .n_select = 3};
+	const struct xr_statement empty = {0};
+	size_t files;
+	uint64_t bytes;
+	(void)state;
+	assert_null(xr_session_warning(NULL));
+	assert_null(xr_session_measure(NULL, NULL, NULL, &err));
+	assert_int_equal(err.code, XR_EXIT_USE);
+	assert_null(xr_session_measure(NULL, NULL, NULL, NULL));
+	assert_null(xr_session_measure(session, &holes, NULL, &err));
+	assert_null(xr_session_measure(session, &nothing, NULL, &err));
+	assert_null(xr_session_time(NULL, &empty, NULL, NULL, &err));
+	assert_null(xr_session_time(session, NULL, NULL, NULL, &err));
+	assert_null(xr_session_time(session, &empty, NULL, NULL, &err));
+	assert_int_equal(err.code, XR_EXIT_USE);
+	assert_int_equal(xr_session_conditions(NULL, 0, NULL), -1);
+	assert_int_equal(xr_session_conditions(session, 0, NULL), -1);
+	assert_int_equal(xr_plan_check(NULL, &err), 0);
+	assert_int_equal(xr_plan_check(&holes, &err), -1);
+	assert_int_equal(xr_plan_check(&nothing, NULL), -1);
+	assert_int_equal(xr_description_count(NULL), 0);
+	assert_null(xr_description_at(NULL, 0));
+	assert_null(xr_description_fact(NULL, "a"));
+	assert_float_equal(xr_description_number(NULL, NULL, 7), 7, 0);
+	assert_string_equal(xr_fact_id(NULL), "");
+	assert_int_equal(xr_fact_status(NULL), XR_FAILED);
+	assert_float_equal(xr_fact_value(NULL, 7), 7, 0);
+	assert_null(xr_fact_string(NULL));
+	assert_string_equal(xr_fact_unit(NULL), "");
+	assert_float_equal(xr_fact_confidence(NULL), 0, 0);
+	assert_string_equal(xr_fact_reason(NULL), "");
+	struct xr_points points;
+	struct xr_blocking blocking = {0};
+	assert_int_equal(xr_fact_kind(NULL), XR_VALUE_NONE);
+	assert_string_equal(xr_fact_method(NULL), "");
+	assert_float_equal(xr_fact_claimed(NULL, 7), 7, 0);
+	assert_int_equal(xr_fact_groups(NULL), 0);
+	assert_int_equal(xr_fact_group_size(NULL, 0), 0);
+	assert_float_equal(xr_fact_group_number(NULL, 0, 0, 7), 7, 0);
+	assert_null(xr_fact_group_text(NULL, 0, 0));
+	assert_int_equal(xr_fact_matrix_size(NULL), 0);
+	assert_int_equal(xr_fact_matrix_cpu(NULL, 0), -1);
+	assert_float_equal(xr_fact_matrix_at(NULL, 0, 0, 7), 7, 0);
+	assert_int_equal(xr_fact_points(NULL), 0);
+	assert_null(xr_fact_points_id(NULL, 0));
+	assert_false(xr_description_points(NULL, "a", &points));
+	assert_false(xr_description_points_at(NULL, 0, &points));
+	assert_int_equal(xr_description_blocking(NULL, 8, false, &blocking), -1);
+	assert_null(xr_description_text(NULL));
+	assert_null(xr_description_parse(NULL, 7, "x", &err));
+	assert_null(xr_description_read(NULL, &err));
+	assert_null(xr_description_read("/no/such/file", NULL));
+	assert_int_equal(xr_description_write(NULL, "x", &err), -1);
+	xr_description_free(NULL);
+	assert_false(xr_listing_at(0, NULL));
+	assert_null(xr_suggest(NULL, hole, 2));
+	assert_null(xr_suggest("x", NULL, 2));
+	assert_string_equal(xr_suggest("tiner", hole, 2), "timer");
+	assert_int_equal(xr_cache_clear(NULL, NULL, NULL, NULL), -1);
+	assert_int_equal(xr_cache_clear("/no/such/cache", NULL, NULL, NULL), 0);
+	assert_int_equal(xr_cache_clear("/no/such/cache", &files, &bytes, &err), 0);
+	const char *const want[] = {"timer"};
+	const struct xr_plan plan = {.select = want, .n_select = 1};
+	struct xr_description *d = xr_session_measure(session, &plan, NULL, &err);
+	assert_null(xr_description_fact(d, NULL));
+	assert_null(xr_description_at(d, (size_t)-1));
+	assert_int_equal(xr_description_write(d, NULL, &err), -1);
+	assert_int_equal(xr_description_write(d, "/no/such/folder/x", NULL), -1);
+	xr_description_free(d);
+	xr_session_free(session);
+}
+
+static void two_sessions_live_side_by_side(void **state)
+{
+	const char *const want[] = {"timer", "cpu.frequency"};
+	const struct xr_plan plan = {.select = want, .n_select = 2};
+	struct xr_session *one = simulated(), *two = simulated();
+	struct xr_error err;
+	(void)state;
+	struct xr_description *a = xr_session_measure(one, &plan, NULL, &err);
+	struct xr_description *b = xr_session_measure(two, &plan, NULL, &err);
+	assert_non_null(a);
+	assert_non_null(b);
+	xr_session_free(one);
+	struct xr_description *c = xr_session_measure(two, &plan, NULL, &err);
+	assert_non_null(c);
+	assert_float_equal(xr_description_number(a, "cpu.frequency", 0), xr_description_number(b, "cpu.frequency", 1),
+	                   0);
+	assert_true(xr_description_number(c, "cpu.frequency", 0) > 1e6);
+	xr_description_free(a);
+	xr_description_free(b);
+	xr_description_free(c);
+	xr_session_free(two);
+}
+
+/* Less and less memory: each call fails with an error or does its work, and the session can be freed. */
+static void no_memory_is_an_error(void **state)
+{
+	(void)state;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* these need more than any limit */
+	const char *const want[] = {"timer", "cpu.frequency", "cache.l1d"};
+	const struct xr_plan plan = {.select = want, .n_select = 3};
+	int failed = 0;
+	for (size_t more = 64 << 10; more < 256 << 20; more *= 2) {
+		pid_t child = fork();
+		if (!child) {
+			struct xr_error err = {0};
+			const struct xr_options options = {.target = "machines/p6.ini", .cpu = -1};
+			char line[256];
+			long pages = 0;
+			FILE *f = fopen("/proc/self/statm", "r");
+			if (f && fgets(line, sizeof line, f))
+				pages = atol(line);
+			if (f)
+				fclose(f);
+			const rlim_t all = (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE) + more;
+			const struct rlimit limit = {all, all};
+			setrlimit(RLIMIT_AS, &limit);
+			struct xr_session *session = xr_session_open(&options, &err);
+			if (!session)
+				_exit(err.code == XR_EXIT_TARGET || err.code == XR_EXIT_USE ? 10 : 1);
+			struct xr_description *d = xr_session_measure(session, &plan, NULL, &err);
+			bool good = d || (err.code == XR_EXIT_TARGET && strstr(err.text, "memory"));
+			if (!d) /* no second chance, but no crash either */
+				good = good && !xr_session_measure(session, &plan, NULL, &err);
+			xr_description_free(d);
+			xr_session_free(session);
+			_exit(!good ? 1 : d ? 0 : 10);
+		}
+		int status = -1;
+		assert_int_equal(waitpid(child, &status, 0), child);
+		if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 10))
+			fail_msg("with %zu KiB: status %d", more >> 10, status);
+		failed += WEXITSTATUS(status) == 10;
+	}
+	assert_true(failed > 0);
+#endif
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_program_can_measure),
-		cmocka_unit_test(errors_come_back_as_text),
-		cmocka_unit_test(a_statement_is_timed_or_refused),
-		cmocka_unit_test(the_listing_is_whole),
+		cmocka_unit_test(a_program_can_measure),           cmocka_unit_test(errors_come_back_as_text),
+		cmocka_unit_test(a_statement_is_timed_or_refused), cmocka_unit_test(the_listing_is_whole),
+		cmocka_unit_test(null_is_no_reason_to_crash),      cmocka_unit_test(two_sessions_live_side_by_side),
+		cmocka_unit_test(no_memory_is_an_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -216,15 +216,11 @@ void xr_cache_close(struct xr_cache *cache)
 	cache->dir = -1;
 }
 
-int xr_cache_clear(const char *path, size_t *files, uint64_t *bytes, struct xr_error *err)
+static int clear(const char *path, size_t *files, uint64_t *bytes, struct xr_error *err)
 {
 	struct xr_strbuf why = {0};
 	struct entries list = {0};
 	struct stat st;
-	*files = 0;
-	*bytes = 0;
-	if (!path)
-		return xr_fail(err, XR_EXIT_USE, "no cache is named");
 	if (stat(path, &st) && errno == ENOENT)
 		return 0;
 	int dir = xr_trusted_open(path, false, &why), status = 0;
@@ -243,5 +239,29 @@ int xr_cache_clear(const char *path, size_t *files, uint64_t *bytes, struct xr_e
 		close(dir);
 	free(list.entry);
 	xr_strbuf_release(&why);
+	return status;
+}
+
+static int clear_guarded(const char *path, size_t *files, uint64_t *bytes, struct xr_error *err)
+{
+	struct xr_memory_guard guard;
+	volatile int status;
+	if (setjmp(*xr_memory_guard(&guard)))
+		status = xr_fail(err, XR_EXIT_TARGET, "out of memory");
+	else
+		status = clear(path, files, bytes, err);
+	xr_memory_unguard(&guard);
+	return status;
+}
+
+int xr_cache_clear(const char *path, size_t *files, uint64_t *bytes, struct xr_error *err)
+{
+	size_t n = 0;
+	uint64_t size = 0;
+	int status = path ? clear_guarded(path, &n, &size, err) : xr_fail(err, XR_EXIT_USE, "no cache is named");
+	if (files)
+		*files = n;
+	if (bytes)
+		*bytes = size;
 	return status;
 }

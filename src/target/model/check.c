@@ -358,6 +358,11 @@ static int check_system(const struct checker *k, const struct xr_machine *m)
 	if (m->nodes > m->cores || m->cores % m->nodes)
 		return wrong(k, m->section_line[XR_IN_THREADS],
 		             "[threads] cores = %d cannot be split evenly over nodes = %d", m->cores, m->nodes);
+	double busy = m->interrupts_hz * m->interrupt_us * 1.3e-6 + m->migrate_hz * m->migrate_us * 1.5e-6;
+	if (busy > 0.95)
+		return wrong(k, noise,
+		             "[noise] interrupts and migrations leave the program no time: they last %.3g s a second",
+		             busy);
 	if (m->sibling > 0 && m->smt < 2)
 		return wrong(k, noise, "[noise] sibling = %g, but [threads] smt = 1", m->sibling);
 	if (m->lies && !m->counters)

@@ -279,6 +279,8 @@ static int prepare(struct xr_target *target, const struct xr_effort *effort, con
 		return xr_fail(err, XR_EXIT_TARGET, "out of memory for %zu specifications", n);
 	model->n_jobs = n;
 	for (size_t i = 0; i < n; i++) {
+		if (xr_watch_over(&target->watch)) /* simulating takes its time, too */
+			return xr_fail(err, XR_EXIT_TARGET, "%s", xr_watch_why(&target->watch));
 		model->job[i].spec = &specs[i];
 		prepare_job(model, &model->job[i], &out[i]);
 	}
@@ -350,9 +352,7 @@ static void describe(struct xr_model *model)
 	const struct xr_machine *m = &model->machine;
 	const struct xr_model_type *last = &model->type[model->n_types - 1];
 	int n = last->first_cpu + last->n_cpus;
-	model->cpu_ids = malloc((size_t)n * sizeof *model->cpu_ids);
-	if (!model->cpu_ids)
-		abort();
+	model->cpu_ids = xr_calloc((size_t)n, sizeof *model->cpu_ids);
 	for (int i = 0; i < n; i++)
 		model->cpu_ids[i] = i;
 	*info = (struct xr_target_info){
@@ -423,9 +423,7 @@ static struct xr_machine seated(struct xr_machine second, const struct xr_machin
 
 struct xr_target *xr_model_open_hybrid(const struct xr_machine *machine, const struct xr_machine *second, uint64_t seed)
 {
-	struct xr_model *model = calloc(1, sizeof *model);
-	if (!model)
-		abort();
+	struct xr_model *model = xr_calloc(1, sizeof *model);
 	xr_target_init(&model->target, &backend);
 	model->machine = *machine;
 	model->seed = seed;
