@@ -54,7 +54,7 @@ SANITIZE_FLAGS = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: dist deb all run test test-deep test-targets lab cores-table rates habits calibrate check-live bench install uninstall lint format analyse asan tsan fuzz programs objects clean help FORCE
+.PHONY: dist deb all run test test-faults test-deep test-targets lab cores-table rates habits calibrate check-live bench install uninstall lint format analyse asan tsan fuzz programs objects clean help FORCE
 
 ##@ Use
 all: $(XRAY) $(SHARED) $(BUILD)/.settings ## build build/xray, build/libxray.a and libxray.so.0
@@ -123,6 +123,8 @@ calibrate: all programs ## stated confidence against share of right answers on N
 	@mv $(BUILD)/bins.txt tests/model/calibration.txt; mv $(BUILD)/rates.txt tests/model/rates.txt
 	@$(BUILD)/tests/model/test_second --page > docs/calibration.md; $(BUILD)/tests/model/test_second --svg > docs/calibration.svg
 	@cat docs/calibration.md
+test-faults: all ## everything that can go wrong outside, made to go wrong; takes minutes
+	@tests/run $(BUILD) faults
 check-live: all programs ## what must hold on the real machine at hand; takes minutes
 	@tests/run $(BUILD) live
 asan: ## the tests with address and undefined-behaviour sanitizers

@@ -13,7 +13,7 @@
 struct xr_session {
 	struct xr_target *target;
 	uint64_t seed;
-	bool broken; /* ran out of memory half way */
+	bool broken;          /* ran out of memory half way */
 	struct xr_arena look; /* what xr_session_conditions() said last */
 };
 
