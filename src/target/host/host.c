@@ -6,6 +6,7 @@
  * Whichever dies or falls silent costs the specification that it was at: that one is failed, the others are asked again.
  */
 #include "target/host/host.h"
+#include "target/host/answer.h"
 #include "target/host/nature.h"
 #include "target/host/compiler.h"
 #include "target/host/os.h"
@@ -162,31 +163,39 @@ static void tell(struct xr_host *h, struct xr_strbuf *text)
 	xr_strbuf_printf(text, "ready %.17g %.17g\n", h->batch_sample_ns, h->quiet_ns);
 }
 
-static void take_bad(struct xr_host *h, const char *line, struct xr_reading *out)
+/* Takes an answer; true: it was the last. */
+static bool take(struct xr_host *h, const char *line, struct xr_raw_list *lists, struct xr_reading *out, size_t *at)
 {
-	size_t index;
-	char kind;
-	int at = 0;
-	if (sscanf(line, "bad %zu %c %n", &index, &kind, &at) < 2 || index >= h->n_order)
-		return;
-	size_t i = h->order[index];
-	xr_reading_fail(&out[i], kind == 'u' ? XR_READ_UNSUPPORTED : XR_READ_FAILED,
-	                xr_arena_strdup(&h->base.arena, line + at));
-	h->out_of_play[i] = true;
-}
-
-static void take_sample(struct xr_host *h, const char *line, struct xr_raw_list *lists)
-{
-	size_t index;
-	int hit;
-	struct xr_raw raw = {0};
-	if (sscanf(line, "s %zu %lf %lf %lf %lf %lf %d", &index, &raw.long_ns, &raw.long_ops, &raw.short_ns,
-	           &raw.short_ops, &raw.ref_ns, &hit) != 7 ||
-	    index >= h->n_order)
-		return;
-	raw.hit = hit != 0;
-	raw.how_much = hit;
-	xr_raw_add(&lists[h->order[index]], raw);
+	struct xr_answer a;
+	enum xr_answer_kind kind = xr_answer_read(line, h->n_order, &a);
+	size_t i = kind != XR_ANSWER_NONE && kind != XR_ANSWER_DONE ? h->order[a.index] : 0;
+	switch (kind) {
+	case XR_ANSWER_TRY:
+		*at = a.index;
+		return false;
+	case XR_ANSWER_READY:
+		out[i].code_bytes = a.code_bytes;
+		out[i].granule_ns = h->granule_ns;
+		return false;
+	case XR_ANSWER_BAD:
+		xr_reading_fail(&out[i], a.unsupported ? XR_READ_UNSUPPORTED : XR_READ_FAILED,
+		                xr_arena_strdup(&h->base.arena, a.reason));
+		h->out_of_play[i] = true;
+		return false;
+	case XR_ANSWER_SAMPLE:
+		if (lists)
+			xr_raw_add(&lists[i], a.raw);
+		return false;
+	case XR_ANSWER_DONE:
+		now_on(h, a.cpu);
+		a.left_ns = fmax(0, fmin(a.left_ns, h->given_ns)); /* it cannot have more than it was given */
+		h->patience_ns -= h->given_ns - a.left_ns;
+		h->given_ns = a.left_ns;
+		h->quiet_ns = fmax(0, fmin(a.quiet_ns, h->quiet_ns));
+		return true;
+	default:
+		return false;
+	}
 }
 
 enum ending { DONE, DIED, SILENT, ENDLESS, STOPPED };
@@ -206,28 +215,8 @@ static enum ending listen(struct xr_host *h, struct xr_proc *proc, double silenc
 			return got == -2 ? ENDLESS : got ? SILENT : DIED;
 		if (xr_clock_s() > end_s)
 			return ENDLESS;
-		size_t index;
-		double code_bytes;
-		double left_ns, quiet_ns;
-		int cpu;
-		if (sscanf(line, "done %lf %lf %d", &left_ns, &quiet_ns, &cpu) == 3) {
-			now_on(h, cpu);
-			left_ns = fmax(0, fmin(left_ns, h->given_ns)); /* it cannot have more than it was given */
-			h->patience_ns -= h->given_ns - left_ns;
-			h->given_ns = left_ns;
-			h->quiet_ns = fmax(0, fmin(quiet_ns, h->quiet_ns));
+		if (take(h, line, lists, out, at))
 			return DONE;
-		}
-		if (sscanf(line, "try %zu", &index) == 1) {
-			*at = index;
-		} else if (sscanf(line, "ok %zu %lf", &index, &code_bytes) == 2 && index < h->n_order) {
-			out[h->order[index]].code_bytes = code_bytes;
-			out[h->order[index]].granule_ns = h->granule_ns;
-		} else if (!strncmp(line, "bad ", 4)) {
-			take_bad(h, line, out);
-		} else if (!strncmp(line, "s ", 2) && lists) {
-			take_sample(h, line, lists);
-		}
 	}
 }
 

@@ -1,0 +1,36 @@
+#include "target/host/answer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static enum xr_answer_kind read_any(const char *line, struct xr_answer *a)
+{
+	int at = 0, hit;
+	char kind;
+	struct xr_raw *raw = &a->raw;
+	if (sscanf(line, "s %zu %lf %lf %lf %lf %lf %d", &a->index, &raw->long_ns, &raw->long_ops, &raw->short_ns,
+	           &raw->short_ops, &raw->ref_ns, &hit) == 7) {
+		raw->hit = hit != 0;
+		raw->how_much = hit;
+		return XR_ANSWER_SAMPLE;
+	}
+	if (sscanf(line, "try %zu", &a->index) == 1)
+		return XR_ANSWER_TRY;
+	if (sscanf(line, "ok %zu %lf", &a->index, &a->code_bytes) == 2)
+		return XR_ANSWER_READY;
+	if (sscanf(line, "bad %zu %c %n", &a->index, &kind, &at) >= 2) {
+		a->unsupported = kind == 'u';
+		a->reason = at ? line + at : "";
+		return XR_ANSWER_BAD;
+	}
+	return XR_ANSWER_NONE;
+}
+
+enum xr_answer_kind xr_answer_read(const char *line, size_t n_asked, struct xr_answer *answer)
+{
+	*answer = (struct xr_answer){0};
+	if (sscanf(line, "done %lf %lf %d", &answer->left_ns, &answer->quiet_ns, &answer->cpu) == 3)
+		return XR_ANSWER_DONE;
+	enum xr_answer_kind kind = read_any(line, answer);
+	return answer->index < n_asked ? kind : XR_ANSWER_NONE;
+}

@@ -1,0 +1,22 @@
+/* What an agent says, line by line (agent/agent.c has the words). It may be a stranger behind a runner: an answer about a
+ * specification that nobody asked for is none. */
+#ifndef XR_TARGET_HOST_ANSWER_H
+#define XR_TARGET_HOST_ANSWER_H
+
+#include "target/backend.h"
+
+enum xr_answer_kind { XR_ANSWER_NONE, XR_ANSWER_TRY, XR_ANSWER_READY, XR_ANSWER_BAD, XR_ANSWER_SAMPLE, XR_ANSWER_DONE };
+
+struct xr_answer {
+	size_t index;             /* all but DONE: of the specification, below the number asked about */
+	double code_bytes;        /* READY */
+	bool unsupported;         /* BAD: this target has no such thing */
+	const char *reason;       /* BAD: part of the line */
+	struct xr_raw raw;        /* SAMPLE: as it was said, see target/border.h */
+	double left_ns, quiet_ns; /* DONE: of what it was given to wait, left */
+	int cpu;                  /* DONE: where it is */
+};
+
+enum xr_answer_kind xr_answer_read(const char *line, size_t n_asked, struct xr_answer *answer);
+
+#endif

@@ -1,0 +1,70 @@
+/* What an agent says: nothing about what was not asked. */
+#include "target/host/answer.h"
+
+#include <math.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+static enum xr_answer_kind kind_of(const char *line)
+{
+	struct xr_answer a;
+	enum xr_answer_kind kind = xr_answer_read(line, 3, &a);
+	if (kind != XR_ANSWER_NONE && kind != XR_ANSWER_DONE)
+		assert_true(a.index < 3);
+	return kind;
+}
+
+static void answers_are_read(void **state)
+{
+	struct xr_answer a;
+	(void)state;
+	assert_int_equal(xr_answer_read("s 2 20 10 5 3 0.5 7", 3, &a), XR_ANSWER_SAMPLE);
+	assert_true(a.index == 2 && a.raw.long_ns == 20 && a.raw.long_ops == 10 && a.raw.short_ns == 5);
+	assert_true(a.raw.short_ops == 3 && a.raw.ref_ns == 0.5 && a.raw.hit && a.raw.how_much == 7);
+	assert_int_equal(xr_answer_read("ok 1 64", 3, &a), XR_ANSWER_READY);
+	assert_true(a.index == 1 && a.code_bytes == 64);
+	assert_int_equal(xr_answer_read("bad 0 u no such thing", 3, &a), XR_ANSWER_BAD);
+	assert_true(a.unsupported);
+	assert_string_equal(a.reason, "no such thing");
+	assert_int_equal(xr_answer_read("bad 0 f it broke", 3, &a), XR_ANSWER_BAD);
+	assert_false(a.unsupported);
+	assert_int_equal(xr_answer_read("bad 0 f", 3, &a), XR_ANSWER_BAD);
+	assert_string_equal(a.reason, "");
+	assert_int_equal(xr_answer_read("try 2", 3, &a), XR_ANSWER_TRY);
+	assert_int_equal(xr_answer_read("done 5 7 1", 3, &a), XR_ANSWER_DONE);
+	assert_true(a.left_ns == 5 && a.quiet_ns == 7 && a.cpu == 1);
+}
+
+static void indices_out_of_bounds_are_no_answers(void **state)
+{
+	static const char *const lines[] = {"s 3 1 1 1 1 1 0",
+	                                    "s 123456789 1 1 1 1 1 0",
+	                                    "s -1 1 1 1 1 1 0",
+	                                    "s 18446744073709551615 1 1 1 1 1 0",
+	                                    "ok 3 1",
+	                                    "bad 3 f x",
+	                                    "try 3",
+	                                    "try -2",
+	                                    "ok -3 1"};
+	(void)state;
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+		assert_int_equal(kind_of(lines[i]), XR_ANSWER_NONE);
+	assert_int_equal(kind_of(""), XR_ANSWER_NONE);
+	assert_int_equal(kind_of("s 1 2 3"), XR_ANSWER_NONE);
+	assert_int_equal(kind_of("what?"), XR_ANSWER_NONE);
+	struct xr_answer a;
+	assert_int_equal(xr_answer_read("s 0 1 1 1 1 1 0", 0, &a), XR_ANSWER_NONE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(answers_are_read),
+		cmocka_unit_test(indices_out_of_bounds_are_no_answers),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
