@@ -54,7 +54,7 @@ SANITIZE_FLAGS = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: dist deb all run test test-faults test-deep test-targets lab cores-table rates habits calibrate check-live bench install uninstall lint format analyse asan tsan fuzz programs objects clean help FORCE
+.PHONY: dist deb all run test test-faults mutants test-deep test-targets lab cores-table rates habits calibrate check-live bench install uninstall lint format analyse asan tsan fuzz programs objects clean help FORCE
 
 ##@ Use
 all: $(XRAY) $(SHARED) $(BUILD)/.settings ## build build/xray, build/libxray.a and libxray.so.0
@@ -125,8 +125,10 @@ calibrate: all programs ## stated confidence against share of right answers on N
 	@cat docs/calibration.md
 test-faults: all ## everything that can go wrong outside, made to go wrong; takes minutes
 	@tests/run $(BUILD) faults
-check-live: all programs ## what must hold on the real machine at hand; takes minutes
-	@tests/run $(BUILD) live
+mutants: ## N small changes in src/ (default 100), and those that no fitting test notices; takes an hour
+	@scripts/mutants -n $(or $(N),100) --seed $(or $(SEED),1)
+check-live: all programs ## what must hold on the machine at hand; with RUNS=N LOAD=none|other|same how steady it is
+	@$(if $(RUNS),scripts/steady $(BUILD)/xray $(RUNS) $(or $(LOAD),none) $(T),tests/run $(BUILD) live)
 asan: ## the tests with address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan T='$(T)' CFLAGS='$(SANITIZE_FLAGS) -fsanitize=address,undefined' \
 		LDFLAGS='-fsanitize=address,undefined' test

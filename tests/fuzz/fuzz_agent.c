@@ -25,7 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (kind == XR_ANSWER_BAD && (a.reason < line || a.reason > line + strlen(line)) && *a.reason)
 			abort();
 		if (kind == XR_ANSWER_SAMPLE && xr_border_raw(&spec, &a.raw)) {
-			double each = (a.raw.long_ns - a.raw.short_ns) / (a.raw.long_ops - a.raw.short_ops) / a.raw.ref_ns;
+			double each =
+				(a.raw.long_ns - a.raw.short_ns) / (a.raw.long_ops - a.raw.short_ops) / a.raw.ref_ns;
 			if (!isfinite(a.raw.long_ns) || !isfinite(a.raw.ref_ns) || isnan(each))
 				abort();
 		}

@@ -36,14 +36,14 @@ static unsigned next(struct liar *l)
 	return l->at < l->size ? l->data[l->at++] : 0;
 }
 
-static const double odd[] = {0,    -0.0, 1,    -1,   0.001, 1e-9, 1e9,      1e18, 1e300, -1e300, DBL_MIN,
-                             4096, 65536, 0.5, 3,    1e15,  64,   INFINITY, NAN,  100,   2,      1e6};
+static const double odd[] = {0,    -0.0,  1,   -1, 0.001, 1e-9, 1e9,      1e18, 1e300, -1e300, DBL_MIN,
+                             4096, 65536, 0.5, 3,  1e15,  64,   INFINITY, NAN,  100,   2,      1e6};
 
 static void spoil(struct liar *l, struct xr_reading *r)
 {
-	double *field[] = {&r->ns,         &r->cycles,   &r->median_ns, &r->median_cycles, &r->spread,     &r->nonlinear,
-	                   &r->cycle_ns,   &r->waited_ns, &r->look.insns, &r->look.stack_refs, &r->look.calls,
-	                   &r->code_bytes, &r->granule_ns};
+	double *field[] = {&r->ns,         &r->cycles,     &r->median_ns, &r->median_cycles, &r->spread,
+	                   &r->nonlinear,  &r->cycle_ns,   &r->waited_ns, &r->look.insns,    &r->look.stack_refs,
+	                   &r->look.calls, &r->code_bytes, &r->granule_ns};
 	unsigned what = next(l), how = next(l);
 	if (what < 192) {
 		double x = odd[how % (sizeof odd / sizeof *odd)];

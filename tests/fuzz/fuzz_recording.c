@@ -23,7 +23,8 @@ static int file_with(const void *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char *const select[] = {"timer", "cpu.frequency", "op.add", "op.mul", "registers", "core", "branch"};
+	static const char *const select[] = {"timer",     "cpu.frequency", "op.add", "op.mul",
+	                                     "registers", "core",          "branch"};
 	const struct xr_plan plan = {.select = select, .n_select = 7};
 	const struct xr_host_options host = {.cpu = -1};
 	struct xr_outcome outcome;

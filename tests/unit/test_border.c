@@ -1,4 +1,6 @@
 /* What no machine could have said goes no further than the target's border, whoever said it. */
+#include "engine/statement.h"
+#include "facts/facts.h"
 #include "target/backend.h"
 #include "target/border.h"
 
@@ -11,7 +13,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-static const struct xr_raw fair = {.long_ns = 20040, .long_ops = 10000, .short_ns = 5040, .short_ops = 2500, .ref_ns = 0.5};
+static const struct xr_raw fair = {
+	.long_ns = 20040, .long_ops = 10000, .short_ns = 5040, .short_ops = 2500, .ref_ns = 0.5};
 
 /* A target that gives one sample, over and over. */
 struct stubborn {
@@ -147,9 +150,10 @@ static void recorded_readings_pass_the_same_border(void **state)
 	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++)
 		for (size_t field = 0; field < 11; field++) {
 			r = good;
-			double *at[] = {&r.ns,          &r.cycles,          &r.cycle_ns,      &r.median_ns,  &r.median_cycles,
-			                &r.code_bytes,  &r.granule_ns,      &r.waited_ns,     &r.look.insns, &r.look.calls,
-			                &r.look.stack_refs};
+			double *at[] = {&r.ns,         &r.cycles,         &r.cycle_ns,
+			                &r.median_ns,  &r.median_cycles,  &r.code_bytes,
+			                &r.granule_ns, &r.waited_ns,      &r.look.insns,
+			                &r.look.calls, &r.look.stack_refs};
 			*at[field] = odd[i];
 			if (!(odd[i] == -1 && (field == 3 || field == 4))) /* medians are evened out */
 				assert_int_equal(of_whole(add, r).status, XR_READ_FAILED);
@@ -202,6 +206,48 @@ static void machines_that_cannot_be_are_turned_away(void **state)
 	assert_int_equal(xr_border_info(&good, &err), -1);
 }
 
+/* Times of a statement whose samples disagree are told, and doubted. */
+static int scattered(struct xr_target *target, const size_t *idx, size_t k, int n, struct xr_raw_list *lists,
+                     struct xr_reading *out, struct xr_error *err)
+{
+	(void)target, (void)out, (void)err;
+	for (int r = 0; r < n; r++)
+		for (size_t j = 0; j < k; j++) {
+			struct xr_raw raw = fair;
+			raw.long_ns *= 1 + 0.1 * (r % 5);
+			xr_raw_add(&lists[idx[j]], raw);
+		}
+	return 0;
+}
+
+static void statements_of_scattered_samples_are_doubted(void **state)
+{
+	static const struct xr_backend noisy = {.prepare = prepare, .rounds = scattered, .free = xr_target_deinit};
+	const struct xr_statement statement = {.text = "p0 = p0 + p1"};
+	const struct xr_plan plan = {0};
+	struct stubborn s = {0};
+	struct xr_outcome outcome;
+	struct xr_error err = {0};
+	(void)state;
+	xr_target_init(&s.target, &noisy);
+	s.target.info = (struct xr_target_info){.kind = "recorded",
+	                                        .name = "noisy",
+	                                        .cpu = "",
+	                                        .compiler = "",
+	                                        .cflags = "",
+	                                        .os = "",
+	                                        .kinds = 1u << XR_OPS | 1u << XR_CLOCK,
+	                                        .has_flavour = {true, true}};
+	struct xr_description *d = xr_description_new();
+	assert_int_equal(xr_statement_run(&s.target, &statement, &plan, 0, d, &outcome, &err), 0);
+	const struct xr_fact *latency = xr_description_fact(d, "statement.latency");
+	assert_non_null(latency);
+	assert_int_equal(xr_fact_status(latency), XR_UNRELIABLE);
+	assert_non_null(strstr(xr_fact_reason(latency), "samples differ"));
+	xr_description_free(d);
+	xr_target_free(&s.target);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +258,7 @@ int main(void)
 		cmocka_unit_test(recorded_readings_pass_the_same_border),
 		cmocka_unit_test(code_has_a_length),
 		cmocka_unit_test(machines_that_cannot_be_are_turned_away),
+		cmocka_unit_test(statements_of_scattered_samples_are_doubted),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -265,6 +265,44 @@ static void the_header_compiles_as_c89_and_cpp(void **state)
 	xr_description_free(d);
 }
 
+/* A trigraph at the end of a comment's line would be a backslash to a C89 compiler, and the next line part of the comment. */
+static void headers_have_no_trigraphs(void **state)
+{
+	struct page page;
+	struct xr_error err;
+	(void)state;
+	struct xr_description *d = xr_description_new();
+	json_object_set_new(xr_description_target(d), "cpu", json_string("what?\?/ */ /* ?\?= \\\\"));
+	xr_fact_text(d, "a.b", "x?\?/y\\", 0.99, "method?\?/");
+	xr_fact_note(xr_description_edit(d, "a.b"), "%s", "because?\?/");
+	xr_fact_none(d, "a.c", XR_FAILED, "%s", "never?\?/ */");
+	open_page(&page);
+	assert_int_equal(xr_report_header(page.out, d, "X", 0, &err), 0);
+	const char *text = close_page(&page);
+	assert_null(strstr(text, "?\?"));
+	int opened = 0, closed = 0;
+	for (const char *c = text; (c = strstr(c, "/*")); c += 2)
+		opened++;
+	for (const char *c = text; (c = strstr(c, "*/")); c += 2)
+		closed++;
+	assert_int_equal(opened, closed);
+	free(page.text);
+	xr_description_free(d);
+}
+
+/* A tenth of a cycle is what loops can tell apart: less is agreement, whatever share it is. */
+static void a_tenth_of_a_cycle_is_no_difference(void **state)
+{
+	json_t *a = json_real(0.20), *near = json_real(0.29), *far = json_real(0.40);
+	(void)state;
+	assert_true(xr_values_agree(a, near, "cycles", "op.add.i32.throughput"));
+	assert_false(xr_values_agree(a, far, "cycles", "op.add.i32.throughput"));
+	assert_false(xr_values_agree(a, far, "ns", "x.y"));
+	json_decref(a);
+	json_decref(near);
+	json_decref(far);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +314,8 @@ int main(void)
 		cmocka_unit_test(check_gives_a_verdict),
 		cmocka_unit_test(a_machine_is_like_itself),
 		cmocka_unit_test(the_header_compiles_as_c89_and_cpp),
+		cmocka_unit_test(headers_have_no_trigraphs),
+		cmocka_unit_test(a_tenth_of_a_cycle_is_no_difference),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
