@@ -4,182 +4,131 @@
  * the size of the second level there); a jump that nobody can foresee does, since nothing is fetched ahead of it: it
  * takes the time of a misprediction plus that of fetching its target. So the questions of paper 002 §4.3-4.4 (ways,
  * capacity, line) are put with blocks of code for lines and with jumps for loads, over fresh random permutations, and
- * each walk is compared with a twin of as many jumps in the same pages but in different sets.
+ * each walk is compared with a twin of as many jumps in the same pages that conflict nowhere. A cache of decoded code keeps
+ * lean blocks for itself; blocks full of statements need several of its entries each, so both are asked.
  *
- * Algorithm: capacity and ways as in method/sets.h. Line: A blocks at strides of one way and A more, delta further on:
- * as long as delta is less than a line they are 2 A lines of one set and miss. Penalty of a miss: from the curve of the
- * ways. Latency of a hit: what a jump takes less the misprediction (micro/branch.c); only where paper 003's straight-line
- * code (micro/code.c) sees the same capacity, since a core that fetches ahead has no such latency.
+ * Algorithm: hypotheses (infer/stack.h) of sets, ways, policy, with decoded code before the cache, a level behind it, or
+ * neither, compete. First the curve of one stride, with lean and with full blocks; then the strides and counts on which the
+ * leading hypotheses differ most. Line: A blocks at strides of one way and A more, delta further on: as long as delta is less
+ * than a line they are 2 A lines of one set and miss; every length is a hypothesis. Latency of a hit: what a jump takes less
+ * the misprediction (micro/branch.c); only where paper 003's straight-line code (micro/code.c) sees the same capacity, since
+ * a core that fetches ahead has no such latency.
  *
- * When it fails: no executable memory (unsupported); everything fits (no cache, or a very large one: unsupported); the
- * core's other thread busy all the time (unreliable). A way larger than a page in a physically indexed cache makes
- * conflicts a matter of luck: the curves are then none of a set that overflows, and only the capacity is given. Blocks
- * are 16 bytes or more apart, so a shorter line cannot be told from that. Paper 003's answer is reported, too, where it
- * differs; where jumps show nothing it stands alone.
+ * When it fails: no executable memory (unsupported); everything fits (no cache, or a very large one: unsupported); nothing
+ * that a cache can do makes these curves (unreliable): the core's other thread is busy, or a way is larger than a page in a
+ * physically indexed cache, where conflicts are a matter of luck. Blocks are 16 bytes or more apart, so a shorter line cannot
+ * be told from that. Paper 003's answer is reported, too, where it differs; where jumps show nothing it stands alone.
  */
-#include "method/sets.h"
+#include "method/hunt.h"
+#include "method/walks.h"
 
 #include "stat/stat.h"
 
 #include <math.h>
+#include <string.h>
 
 enum {
-	REGION = 1,    /* also code.c's and itlb.c's, each with a size of its own */
-	PAGE = 4096,   /* for laying out */
-	SPACING = 64,  /* of blocks in a row: lines may be shorter or longer */
-	LONGEST = 128, /* line thought of when a twin is laid out */
-	THIN = 4,      /* a twin of a row lies in one line of so many */
-	LOOKS = 6,
-	SAMPLES = 8,
-	DELTAS_MAX = 8,
-	LONGEST_KNOWN = 256, /* line, of any machine heard of */
+	REGION = 1,    /* and the next one for full blocks; also code.c's and itlb.c's, each with a size of its own */
+	PAGE = 4096,   /* for laying out; also the first stride */
+	UNIT = 128,    /* of rows: as long as lines are, or longer */
+	SPACING = 64,  /* of a plain row */
+	ROWS = 4,      /* asked at once: one visit in four goes to a set of its own */
+	SHORTEST = 16, /* lines thought of: nothing shorter can be asked, … */
+	LONGEST = 512, /* and nothing as long was ever heard of */
+	LINES = 6,
+	LOOKS = 3,
+	SAMPLES = 6,
 };
-static const uint64_t region_bytes = 4 << 20, most_bytes = 1 << 20;
+static const uint64_t region_bytes = 4 << 20;
 static const double whole =
 	0.25; /* cycles: latencies are whole numbers of them, and this is a difference of two readings */
 
-/* ---- where blocks lie ------------------------------------------------------------------------------------------ */
-
-/* Sum of the digits of x in some base: numbers that differ by a power of two get different sums, so lines shifted by it
- * conflict in ways of no size. */
-static uint64_t digits(uint64_t x, uint64_t base) /* a power of two */
+static void place_lines(const struct xr_hunt *h, uint64_t stride, unsigned count, unsigned rows, uint64_t block,
+                        uint64_t *address, uint64_t *twin)
 {
-	uint64_t sum = 0;
-	for (; x && base > 1; x /= base)
-		sum += x % base;
-	return sum;
-}
-
-/* A twin has as many blocks, not only as many visits: stores of decoded code and of branch targets are then as full. */
-static void place_lines(const struct xr_sets *probe, uint64_t stride, unsigned n, unsigned sets, uint64_t *address,
-                        uint64_t *twin)
-{
-	const uint64_t slots = (stride < probe->page ? stride : probe->page) / LONGEST;
-	const uint64_t per_page = probe->page / stride, kept = per_page / THIN;
-	const uint64_t grid = (uint64_t)probe->bench->block, within = probe->unit > grid ? probe->unit / grid : 1;
-	uint64_t groups = 1;
-	size_t at = 0;
-	while (groups * 2 * sets <= slots)
-		groups *= 2;
-	for (unsigned k = 0; k < sets; k++)
-		for (unsigned i = 0; i < n; i++, at++) {
-			uint64_t page = per_page > 1 ? i / per_page : i;
-			address[at] = i * stride + k * probe->unit;
-			if (slots >= 8) /* each page's lines shifted to sets of their own */
-				twin[at] = i * stride + (digits(page, groups) % groups * sets + k) * LONGEST;
-			else /* as many blocks in another quarter of each page */
-				twin[at] = page * probe->page + (digits(page, THIN) % THIN * kept + i % kept) * stride +
-				           k * probe->unit + i / kept % within * grid;
-		}
+	xr_jumps_place(stride, count, rows, h->j.unit, PAGE, block, address, twin);
 }
 
 /* ---- line ------------------------------------------------------------------------------------------------------ */
 
-/* In each of some sets A lines, and A more `delta` bytes further on. */
-static void add_delta(struct xr_walks *walks, const struct xr_sets_found *found, uint64_t delta, uint64_t widest)
+/* In each of some sets `ways` lines, and as many more, delta bytes further on. delta 0: all in one set. */
+static void ask_delta(struct xr_jumps *j, uint64_t way, unsigned ways, unsigned rows, uint64_t delta,
+                      unsigned statements)
 {
-	uint64_t sets = found->way / (2 * widest), n = 0;
-	sets = sets < 1 ? 1 : sets > 8 ? 8 : sets;
-	uint64_t *address = xr_arena_array(xr_run_arena(walks->bench->run), uint64_t, 2 * sets * found->ways);
-	for (uint64_t k = 0; k < sets; k++)
-		for (uint64_t i = 0; i < 2 * found->ways; i++)
-			address[n++] = i * found->way + k * 2 * delta + (i < found->ways ? 0 : delta);
-	xr_walks_add(walks, XR_JUMPS, address, n);
+	struct xr_arena *arena = xr_run_arena(j->run);
+	const unsigned n = 2 * ways * rows;
+	uint64_t *address = xr_arena_array(arena, uint64_t, 2 * n), *twin = address + n;
+	unsigned at = 0;
+	for (unsigned i = 0; i < 2 * ways; i++)
+		for (unsigned k = 0; k < rows; k++, at++)
+			address[at] = i * way + k * LONGEST + (i < ways ? 0 : delta);
+	xr_jumps_pack(address, n, PAGE, j->block[statements > 0], twin);
+	xr_jumps_add(j, 0, statements, (unsigned)delta, address, twin, n);
 }
 
-/* As many visits in the same pages, in sets far apart. */
-static void add_apart(struct xr_walks *walks, const struct xr_sets_found *found, uint64_t widest)
+/* What a line of this length makes of the questions. */
+static double log_of_line(const struct xr_jumps *j, struct xr_misses *misses, const struct xr_stack_hypothesis *best,
+                          uint64_t line)
 {
-	const uint64_t turns = (found->way < PAGE ? found->way : PAGE) / widest, n = 2 * found->ways;
-	uint64_t *address = xr_arena_array(xr_run_arena(walks->bench->run), uint64_t, n);
-	for (uint64_t i = 0; i < n; i++)
-		address[i] = i * found->way + i % turns * widest;
-	xr_walks_add(walks, XR_JUMPS, address, n);
-}
-
-/* What a hit takes in these walks. All touch the same pages, so it is what the quickest takes, unless all are alike. The
- * last one is there for that: its blocks are further apart than any line is long, and have room. */
-static double hit_of(const struct xr_walks *walks, const struct xr_sets_found *found)
-{
-	double bottom = INFINITY, top = 0;
-	for (size_t i = 0; i < walks->n; i++) {
-		double low = xr_walks_low(walks, i);
-		bottom = low > 0 ? fmin(bottom, low) : bottom;
-		top = fmax(top, low);
+	struct xr_arena *arena = xr_run_arena(j->run);
+	struct xr_conflict_point *point = xr_arena_copy(arena, j->point, j->n * sizeof *point);
+	struct xr_conflict c = {.misses = misses};
+	struct xr_conflict_model m = best->model;
+	double penalty[2];
+	for (size_t i = 0; i < j->n; i++) {
+		uint64_t *place = xr_arena_array(arena, uint64_t, point[i].n);
+		for (unsigned k = 0; k < point[i].n; k++)
+			place[k] = point[i].place[k] * j->unit / line;
+		point[i].place = place;
 	}
-	return top - bottom > 0.4 * found->penalty || found->way >= 4 * LONGEST_KNOWN ? bottom : found->base;
+	xr_conflict_init(&c, arena, point, j->n);
+	m.first.sets = m.first.sets * UNIT / line;
+	m.second.sets = m.second.sets * UNIT / line;
+	if (!m.first.sets || (m.second.ways && !m.second.sets))
+		return -INFINITY;
+	return xr_conflict_log(&c, &m, XR_CONFLICT_ALL, penalty);
 }
 
-/* What the walks say now: the smallest delta from which on there is room (0: there is none at any, i.e. a way is one line),
- * and whether that is clear: each walk takes about as long as a hit, or clearly longer. */
-static bool read_line(const struct xr_walks *walks, const struct xr_sets_found *found, uint64_t least, uint64_t *line)
+/* *line: the likeliest length, 0: none of these; *p: its probability. */
+static int find_line(const struct xr_hunt *h, uint64_t *line, double *p)
 {
-	const double hit = hit_of(walks, found);
-	bool clear = true, room = true;
-	*line = 0;
-	for (size_t i = walks->n ? walks->n - 1 : 0; i-- > 0;) {
-		double low = xr_walks_low(walks, i), excess = (low - hit) / found->penalty;
-		if (low <= 0) /* blocks are larger than that (landing pads): it cannot be asked */
-			break;
-		clear &= excess < 0.25 || excess > 0.4;
-		clear &= room || excess > 0.3; /* never room again */
-		room &= excess < 0.3;
-		if (room)
-			*line = least << i;
-	}
-	return clear;
-}
-
-/* Where that is not clear, since somebody disturbs: the delta from which on walks are quicker by most. */
-static uint64_t guess_line(const struct xr_walks *walks, uint64_t least)
-{
-	const size_t n = walks->n;
-	uint64_t line = 0;
-	double most = 0, below = 0, above = 0;
-	for (size_t i = 0; i < n; i++)
-		above += xr_walks_low(walks, i);
-	for (size_t i = 1; i + 1 < n; i++) {
-		const double low = xr_walks_low(walks, i - 1);
-		below += low;
-		above -= low;
-		const double quicker = below / (double)i - above / (double)(n - i);
-		if (quicker > most) {
-			most = quicker;
-			line = least << i;
-		}
-	}
-	return line;
-}
-
-static int find_line(const struct xr_sets *probe, const struct xr_sets_found *found, uint64_t least, uint64_t *line,
-                     bool *clear)
-{
-	struct xr_walks walks;
-	uint64_t widest = found->way / 2 < 512 ? found->way / 2 : 512;
-
-	*line = 0;
-	*clear = true;
-	xr_walks_init(&walks, probe->bench);
-	for (uint64_t d = least; d <= widest && walks.n < DELTAS_MAX; d *= 2)
-		add_delta(&walks, found, d, widest);
-	if (walks.n)
-		add_apart(&walks, found, widest);
-	for (int i = 0; walks.n && i < LOOKS; i++) {
-		if (xr_walks_look(&walks, SAMPLES, 1) != 0)
+	const struct xr_stack_hypothesis *best = &h->s.h[h->best];
+	const struct xr_conflict_array *a = xr_stack_array(best);
+	const uint64_t way = a->sets * UNIT;
+	const unsigned statements = best->decoded ? XR_BLOCK_SOME : 0;
+	const unsigned rows = way / LONGEST > ROWS ? ROWS : way > LONGEST ? (unsigned)(way / LONGEST) : 1;
+	struct xr_jumps *j = xr_arena_alloc(xr_run_arena(h->j.run), sizeof *j);
+	double log_line[LINES];
+	if (xr_jumps_init(j, h->j.run, REGION, h->j.bytes, SHORTEST, PAGE) != 0)
+		return -1;
+	j->patience_ns = h->j.patience_ns;
+	j->block[1] = 32;
+	ask_delta(j, way, a->ways, rows, 0, statements);
+	size_t which[LINES + 2] = {0};
+	if (xr_jumps_look(j, which, 1, SAMPLES, 0.2) != 0) /* also says how large a block is */
+		return -1;
+	for (uint64_t delta = j->block[statements > 0]; delta < LONGEST && delta <= way / 2; delta *= 2)
+		ask_delta(j, way, a->ways, rows, delta, statements);
+	for (size_t i = 0; i < j->n; i++)
+		which[i] = i;
+	for (int i = 0; i < LOOKS && !j->trouble; i++)
+		if (xr_jumps_look(j, which, j->n, SAMPLES, 0.5) != 0)
 			return -1;
-		*clear = read_line(&walks, found, least, line);
-		if (*clear && (i > 0 || xr_walks_calm(&walks)))
-			break;
-	}
-	if (!*clear && walks.n)
-		*line = guess_line(&walks, least);
+	struct xr_belief belief = xr_belief_new(xr_run_arena(h->j.run), LINES, NULL);
+	for (int i = 0; i < LINES; i++)
+		log_line[i] = log_of_line(j, h->s.c.misses, best, (uint64_t)SHORTEST << i);
+	struct xr_conflict c = {0};
+	xr_conflict_init(&c, xr_run_arena(h->j.run), j->point, j->n);
+	xr_belief_add(&belief, log_line, xr_conflict_none(&c, XR_CONFLICT_ALL), 1);
+	const size_t at = xr_belief_best(&belief, p);
+	*line = at < LINES ? (uint64_t)SHORTEST << at : 0;
 	return 0;
 }
 
 /* ---- latency --------------------------------------------------------------------------------------------------- */
 
 /* A jump that hits: read like the branches it will be compared with, not at its quickest. */
-static int time_hit(const struct xr_walk_bench *bench, double *cycles)
+static int time_hit(const struct xr_jumps *j, double *cycles)
 {
 	enum { TIMES = 5 };
 	const struct xr_span row = {.stride = SPACING, .count = PAGE / SPACING};
@@ -189,13 +138,13 @@ static int time_hit(const struct xr_walk_bench *bench, double *cycles)
 	for (int i = 0; i < TIMES; i++) {
 		spec[i] = (struct xr_spec){.kind = XR_WALK};
 		spec[i].walk = (struct xr_walk_spec){.kind = XR_JUMPS,
-		                                     .region = bench->region,
-		                                     .bytes = bench->bytes,
+		                                     .region = j->region,
+		                                     .bytes = j->bytes,
 		                                     .span = &row,
 		                                     .n_spans = 1,
 		                                     .seed = (uint64_t)i + 1};
 	}
-	if (xr_run_time(bench->run, spec, TIMES, reading) != 0)
+	if (xr_run_time(j->run, spec, TIMES, reading) != 0)
 		return -1;
 	for (int i = 0; i < TIMES; i++)
 		each[i] = reading[i].cycles;
@@ -210,6 +159,7 @@ static const char *const finds[] = {
 };
 static const char *const needs[] = {"branch", "code", NULL};
 static const char method[] = "unforeseen jumps", paper[] = "straight-line additions (paper 003)";
+static const double most_sure = 0.98; /* the posterior knows nothing of what nobody has thought of */
 
 static void put_none(struct xr_description *d, enum xr_status status, const char *const *ids, const char *reason)
 {
@@ -225,105 +175,113 @@ static bool straight_agrees(const struct xr_run *run, double capacity)
 	return limit > 0.9 * capacity && limit < 3 * capacity;
 }
 
-static void put_geometry(struct xr_run *run, const struct xr_sets_found *found, uint64_t line, bool clear)
+struct found {
+	unsigned ways;
+	uint64_t way, line; /* bytes; line 0: none fits */
+	double p, p_capacity, p_line;
+	double penalty, hit;
+	bool decoded;
+};
+
+static void put_geometry(struct xr_run *run, const struct found *found)
 {
 	struct xr_description *d = xr_run_description(run);
-	const double sure = found->confidence, bytes = (double)(found->ways * found->way);
-	const double limit = xr_run_number(run, "code.unroll_limit", 0);
-	struct xr_fact *capacity = xr_fact_count(d, "cache.l1i.capacity", (long long)bytes, "bytes", sure, method);
-	xr_fact_add_series(capacity, "cache.l1i");
-	struct xr_fact *ways = xr_fact_count(d, "cache.l1i.ways", found->ways, "", sure, method);
+	const double bytes = (double)(found->ways * found->way), limit = xr_run_number(run, "code.unroll_limit", 0);
+	struct xr_fact *capacity = xr_fact_count(d, "cache.l1i.capacity", (long long)bytes, "bytes",
+	                                         fmin(most_sure, found->p_capacity), method);
+	struct xr_fact *ways = xr_fact_count(d, "cache.l1i.ways", found->ways, "", fmin(most_sure, found->p), method);
+	xr_fact_add_series(capacity, "cache.l1i.way");
 	xr_fact_add_series(ways, "cache.l1i.way");
-	xr_fact_add_series(ways, "cache.l1i.two_ways");
-	struct xr_fact *lines = xr_fact_count(d, "cache.l1i.line", (long long)(line ? line : found->way), "bytes",
-	                                      clear ? sure : fmin(sure, 0.6), method);
-	if (!line && found->way > LONGEST_KNOWN)
-		xr_fact_doubt(lines, "no distance made room: a line of a whole way would be longer than any known");
-	if (sure < 0.9) {
-		xr_fact_doubt(capacity, "the curves are disturbed: is the core's other thread busy?");
-		xr_fact_doubt(ways, "the curves are disturbed: is the core's other thread busy?");
-		xr_fact_doubt(lines, "the curves of capacity and ways are disturbed");
-	} else if (limit > 0 && !straight_agrees(run, bytes)) {
+	if (found->decoded) {
+		xr_fact_add_series(ways, "cache.l1i.lean");
+		xr_fact_note(ways,
+		             "blocks of few instructions are kept by a cache of decoded code, so full ones were asked");
+	}
+	if (found->line)
+		xr_fact_count(d, "cache.l1i.line", (long long)found->line, "bytes",
+		              fmin(most_sure, found->p_line * found->p), method);
+	else
+		xr_fact_none(d, "cache.l1i.line", XR_UNRELIABLE, "no length of a line makes these times");
+	if (limit > 0 && !straight_agrees(run, bytes))
 		xr_fact_note(capacity, "straight-line code runs at full speed up to %.0f KiB: this core fetches ahead",
 		             limit / 1024);
-	}
 }
 
-static void put_costs(struct xr_run *run, const struct xr_sets_found *found, double hit)
+static void put_costs(struct xr_run *run, const struct found *found)
 {
 	struct xr_description *d = xr_run_description(run);
-	const double sure = fmin(found->confidence, 0.85), mispredict = xr_run_number(run, "branch.mispredict", 0);
+	const double sure = fmin(found->p, 0.85), mispredict = xr_run_number(run, "branch.mispredict", 0);
 	xr_fact_number(d, "cache.l1i.miss_penalty", found->penalty, "cycles", sure, method);
 	if (!straight_agrees(run, (double)(found->ways * found->way)))
 		xr_fact_none(d, "cache.l1i.latency", XR_UNSUPPORTED,
 		             "this core fetches ahead, which hides the latency of a hit");
-	else if (mispredict <= 0 || hit <= mispredict)
+	else if (mispredict <= 0 || found->hit <= mispredict)
 		xr_fact_none(d, "cache.l1i.latency", XR_UNSUPPORTED, "a jump cannot be told from its misprediction");
 	else
-		xr_fact_number(d, "cache.l1i.latency", xr_snap_integer(hit - mispredict, whole), "cycles", sure,
+		xr_fact_number(d, "cache.l1i.latency", xr_snap_integer(found->hit - mispredict, whole), "cycles", sure,
 		               "unforeseen jump less branch.mispredict");
 }
 
-/* Jumps tell the size to a fifth or not at all: does paper 003's method know better? */
-static void put_rough(struct xr_run *run, const struct xr_sets_found *found, const char *reason)
+/* Jumps tell nothing: does paper 003's method? */
+static void put_nothing(struct xr_run *run, const struct xr_hunt *h)
 {
 	struct xr_description *d = xr_run_description(run);
-	const double limit = xr_run_number(run, "code.unroll_limit", 0);
-	put_none(d, found->outcome == XR_SETS_NO_STEP ? XR_UNSUPPORTED : XR_UNRELIABLE, finds, reason);
-	if (found->outcome == XR_SETS_ROUGH && straight_agrees(run, found->rough))
-		xr_fact_number(d, "cache.l1i.capacity", limit, "bytes", 0.7, paper);
-	else if (found->outcome == XR_SETS_ROUGH)
-		xr_fact_doubt(xr_fact_number(d, "cache.l1i.capacity", found->rough, "bytes", 0.4, method),
-		              "to about a fifth");
-	else if (limit > 0 && limit < 0.9 * found->tried)
+	const double limit = xr_run_number(run, "code.unroll_limit", 0), tried = (double)h->tried * PAGE;
+	put_none(d, h->no_step ? XR_UNSUPPORTED : XR_UNRELIABLE, finds,
+	         h->no_step ? xr_arena_printf(xr_run_arena(run), "no instruction cache to be seen in %.0f KiB of code",
+	                                      tried / 1024)
+	                    : "nothing that a cache does makes these curves: is the core's other thread busy?");
+	if (h->no_step && limit > 0 && limit < 0.9 * tried)
 		xr_fact_doubt(xr_fact_number(d, "cache.l1i.capacity", limit, "bytes", 0.5, paper),
 		              "jumps show nothing there");
+}
+
+static int put_found(struct xr_run *run, struct xr_hunt *h)
+{
+	const struct xr_stack_hypothesis *best = &h->s.h[h->best];
+	const struct xr_conflict_array *a = xr_stack_array(best);
+	struct found found = {.ways = a->ways,
+	                      .way = a->sets * UNIT,
+	                      .p = h->p,
+	                      .p_capacity = h->p_capacity,
+	                      .penalty = xr_hunt_penalty(h),
+	                      .decoded = best->decoded};
+	if (find_line(h, &found.line, &found.p_line) != 0 || time_hit(&h->j, &found.hit) != 0)
+		return -1;
+	xr_hunt_series(h, best->decoded, "cache.l1i.way", "lines");
+	if (best->decoded)
+		xr_hunt_series(h, 0, "cache.l1i.lean", "lines");
+	put_geometry(run, &found);
+	put_costs(run, &found);
+	return 0;
 }
 
 static int run(struct xr_run *run)
 {
 	struct xr_description *d = xr_run_description(run);
-	struct xr_walk_bench bench;
-	struct xr_sets probe = {
-		.bench = &bench,
-		.unit = SPACING,
-		.room = PAGE,
-		.page = PAGE,
-		.shortcut = PAGE,
-		.first = 32,
-		.most = most_bytes,
-		.blocks = 128,
+	struct xr_hunt *h = xr_arena_alloc(xr_run_arena(run), sizeof *h);
+	*h = (struct xr_hunt){
+		.stride = PAGE,
+		.first = 1,
+		.enough = 20,
+		.most = 320,
+		.rows = ROWS,
+		.spare = PAGE,
+		.may_decode = true,
 		.place = place_lines,
-		.series = "cache.l1i",
 	};
-	struct xr_sets_found found;
-	uint64_t line;
-	double hit;
-	bool clear;
-
-	if (xr_walk_bench_init(&bench, run, REGION, xr_walks_region(run, region_bytes)) != 0 ||
-	    xr_sets_find(&probe, &found) != 0)
+	if (xr_jumps_init(&h->j, run, REGION, xr_walks_region(run, region_bytes), UNIT, PAGE) != 0 ||
+	    xr_hunt_run(h) != 0)
 		return -1;
-	if (found.outcome == XR_SETS_UNSUPPORTED || found.outcome == XR_SETS_FAILED)
-		put_none(d, found.outcome == XR_SETS_FAILED ? XR_FAILED : XR_UNSUPPORTED, finds, found.reason);
-	else if (found.outcome == XR_SETS_NO_STEP)
-		put_rough(run, &found,
-		          xr_arena_printf(xr_run_arena(run), "no instruction cache to be seen in %.0f KiB of code",
-		                          found.tried / 1024));
-	else if (found.outcome == XR_SETS_ROUGH) {
-		put_rough(run, &found, "the curves are none of a set that overflows");
-	} else {
-		if (find_line(&probe, &found, 16, &line, &clear) != 0)
-			return -1;
-		probe.unit = line > SPACING ? line : SPACING;
-		if (line > SPACING && found.confidence > 0.9 && xr_sets_again(&probe, &found) != 0)
-			return -1;
-		if (time_hit(&bench, &hit) != 0)
-			return -1;
-		put_geometry(run, &found, line, clear);
-		put_costs(run, &found, hit);
+	if (h->j.trouble) {
+		put_none(d, h->j.unsupported ? XR_UNSUPPORTED : XR_FAILED, finds, h->j.trouble);
+		return 0;
 	}
-	return 0;
+	if (h->no_step || h->best >= h->s.n) {
+		put_nothing(run, h);
+		return 0;
+	}
+	return put_found(run, h);
 }
 
 const struct xr_micro xr_micro_icache = {

@@ -1,83 +1,80 @@
-/* Parameter: tlb.i1.entries, .ways, .penalty.
+/* Parameter: tlb.i1.entries, .ways, .penalty; tlb.i2.entries, .penalty.
  *
- * Idea: a TLB is a cache whose lines are pages (paper 000 §4.7), so the questions of method/sets.h are put with one
- * block of code in each page. The twin has as many blocks in the same lines of the instruction cache, but packed: only
- * the pages differ.
+ * Idea: a TLB is a cache whose lines are pages (paper 000 §4.7), so the questions of micro/icache.c are put with one block of
+ * code in each page. The twin has as many blocks in the same lines of the instruction cache, but packed: only the pages differ.
  *
- * Algorithm: blocks in more and more pages, each a line further on in its page so that they spread over the instruction
- * cache, until jumps take longer than in the packed twin; then strides of pages for the sets, and the curve of one set
- * for the ways. Near the ways, how many visits miss depends on what is thrown out; of several times as many pages as there
- * are entries nearly all do, whatever is: they say what a miss costs.
+ * Algorithm: the same conversation (method/hunt.h), with pages for lines: rows of more and more pages, each block a line further
+ * on in its page so that they spread over the instruction cache; then strides of pages for sets and ways. Hypotheses of one TLB
+ * and of two, one behind the other, compete. The second level shows in rows several times as long as the first: how many pages
+ * it holds is asked at the strides that fit best, since an index may leave bits of the page number out.
  *
- * When it fails: no executable memory, no pages (unsupported); more entries than can be tried (unsupported, with the
- * number). A core's other hardware thread, when busy, takes half of the entries on some machines: the quickest samples
- * count. Pages that the processor joins in one entry make the entries look more.
+ * When it fails: no executable memory, no pages (unsupported); more entries than can be tried (unsupported, with the number);
+ * nothing that a TLB does makes these curves (unreliable). A core's other hardware thread, when busy, takes half of the entries
+ * on some machines: the quickest samples count. Pages that the processor joins in one entry make the entries look more.
  */
-#include "method/overflow.h"
-#include "method/twins.h"
+#include "method/hunt.h"
+#include "method/walks.h"
 
 #include "stat/stat.h"
 
 #include <math.h>
 
-enum { REGION = 3, LINE = 64 /* where it is not known */, FIRST_PAGES = 4, ROWS = 3, ROWS_FROM = 4, ROW_SAMPLES = 12 };
-static const uint64_t most_pages = 2048, spare = 2;
-static const double known_to = 0.03; /* the height of a curve; penalties are whole numbers of cycles */
-static const double alike = 0.025, least = 0.6, most = 1.2; /* of each other; of what the curves said */
-static const double as_well = 0.04;                         /* what the curves said is as good as what rows say */
+enum {
+	REGION = 3,
+	LINE = 64, /* where it is not known */
+	FIRST = 2,
+	ENOUGH = 40,
+	MOST = 1024,
+};
+static const uint64_t spare = 8;      /* times MOST pages in the region: strides */
+static const double known_to = 0.03;  /* the height of a curve; penalties are whole numbers of cycles */
+static const double most_sure = 0.98; /* the posterior knows nothing of what nobody has thought of */
 
 /* What is known of the instruction cache. */
 struct lines {
 	uint64_t line, way;
 };
 
-/* One block in each page, in different lines; the twin's blocks lie in the same sets of the instruction cache, but
- * close together. */
-static void place_pages(const struct xr_sets *probe, uint64_t stride, unsigned n, unsigned sets, uint64_t *address,
-                        uint64_t *twin)
+/* One block in each page, in different sets of the instruction cache, as far as there are any: pages that lie less than a way
+ * apart are in different ones anyway. The twin's blocks fill as many sets as much, but lie close together. */
+static void place_pages(const struct xr_hunt *h, uint64_t stride, unsigned count, unsigned rows, uint64_t block,
+                        uint64_t *address, uint64_t *twin)
 {
-	const struct lines *lines = probe->self;
-	const uint64_t block = (uint64_t)probe->bench->block, line = lines->line > block ? lines->line : block;
-	const uint64_t turns = probe->page > line ? probe->page / line : 1;
-	size_t at = 0;
-	for (unsigned k = 0; k < sets; k++)
-		for (unsigned i = 0; i < n; i++, at++) {
-			address[at] = i * stride + k * probe->unit + at % turns * line;
-			twin[at] = address[at] % lines->way + at / turns * lines->way;
-		}
+	const struct lines *lines = h->self;
+	const uint64_t line = lines->line > block ? lines->line : block, turns = h->j.unit / line;
+	const uint64_t apart = lines->way > stride ? lines->way / stride : 1;
+	for (unsigned i = 0; i < count * rows; i++) {
+		address[i] = i / rows * stride + i % rows * h->j.unit + i / apart % turns * line;
+		twin[i] = i / (apart * turns) * lines->way + i % (apart * turns) * line;
+	}
 }
 
-/* What a miss costs, by rows of four to six times as many pages as there are entries, unless they contradict each other or
- * what the curves said: then the next level has overflown. */
-static int ask_rows(const struct xr_sets *probe, struct xr_sets_found *found)
+/* What a miss costs, by rows of four to six times as many pages as there are entries: nearly all miss, whatever the policy. Not
+ * where they contradict each other by more than penalties are known to: then the next level has overflown. */
+static int ask_penalty(struct xr_hunt *h, double *penalty)
 {
-	struct xr_overflow_memo *memo = xr_overflow_memo(xr_run_arena(probe->bench->run));
-	const uint64_t entries = found->ways * found->way / probe->page;
-	struct xr_twins rows;
+	enum { ROWS = 3, FROM = 4, LOOKS = 3, SAMPLES = 6 };
+	const struct xr_stack_hypothesis *best = &h->s.h[h->best];
+	const unsigned entries = (unsigned)(best->model.first.sets * best->model.first.ways);
+	size_t which[ROWS], n = 0;
 	double miss[ROWS];
-
-	if ((ROWS_FROM + ROWS - 1) * entries * probe->page > probe->most)
-		return 0;
-	xr_twins_init(probe, &rows);
-	rows.samples = ROW_SAMPLES;
-	for (unsigned i = 0; i < ROWS; i++)
-		xr_twins_add(probe, &rows, probe->unit, (unsigned)((ROWS_FROM + i) * entries), 1);
-	if (xr_twins_look(&rows, XR_PATIENTLY) != 0)
-		return -1;
-	if (rows.walks.trouble || !xr_walks_calm(&rows.walks))
-		return 0;
-	for (unsigned i = 0; i < ROWS; i++) {
-		const unsigned n = (ROWS_FROM + i) * found->ways;
-
-		miss[i] = rows.excess[i] * 2 /
-		          (xr_overflow_share(memo, XR_OVERFLOW_LRU, found->ways, n) +
-		           xr_overflow_share(memo, XR_OVERFLOW_RANDOM, found->ways, n));
+	for (unsigned i = 0; i < ROWS && (FROM + i) * entries * h->stride + h->spare <= h->j.bytes; i++) {
+		const unsigned count = (FROM + i) * entries;
+		uint64_t *address = xr_arena_array(xr_run_arena(h->j.run), uint64_t, 2 * count);
+		place_pages(h, h->stride, count, 1, h->j.block[0], address, address + count);
+		which[n++] = xr_jumps_add(&h->j, 0, 0, count, address, address + count, count);
 	}
-	const double penalty = xr_median(miss, ROWS);
-	if (xr_max(miss, ROWS) - xr_min(miss, ROWS) < alike * penalty && penalty > least * found->penalty &&
-	    penalty < most * found->penalty)
-		found->penalty =
-			fabs(penalty - found->penalty) < as_well * penalty ? (penalty + found->penalty) / 2 : penalty;
+	*penalty = xr_hunt_penalty(h);
+	for (int i = 0; n == ROWS && which[n - 1] < h->j.n && i < LOOKS; i++)
+		if (xr_jumps_look(&h->j, which, n, SAMPLES, i ? 0.3 : 0) != 0)
+			return -1;
+	for (size_t i = 0; i < n && n == ROWS; i++) {
+		const struct xr_conflict_point *p = &h->j.point[which[i]];
+		miss[i] = (xr_conflict_ratio(p) - 1) * xr_conflict_base(p) /
+		          xr_conflict_share(&h->s.c, &best->model, p, 0);
+	}
+	if (n == ROWS && xr_max(miss, n) - xr_min(miss, n) < known_to * xr_median(miss, n))
+		*penalty = xr_median(miss, n);
 	return 0;
 }
 
@@ -91,78 +88,56 @@ static void put_none(struct xr_description *d, enum xr_status status, const char
 		xr_fact_none(d, *id, status, "%s", reason);
 }
 
-static void put_found(struct xr_description *d, const struct xr_sets_found *found, uint64_t page)
+static int put_found(struct xr_description *d, struct xr_hunt *h)
 {
-	long long entries = (long long)(found->ways * (found->way / page));
-	struct xr_fact *fact = xr_fact_count(d, "tlb.i1.entries", entries, "", found->confidence, method);
+	const struct xr_conflict_array *a = xr_stack_array(&h->s.h[h->best]);
+	double penalty;
+	if (ask_penalty(h, &penalty) != 0)
+		return -1;
+	struct xr_fact *fact = xr_fact_count(d, "tlb.i1.entries", (long long)(a->sets * a->ways), "",
+	                                     fmin(most_sure, h->p_capacity), method);
+	struct xr_fact *ways = xr_fact_count(d, "tlb.i1.ways", a->ways, "", fmin(most_sure, h->p), method);
+	xr_hunt_series(h, 0, "tlb.i1", "pages");
 	xr_fact_add_series(fact, "tlb.i1");
-	struct xr_fact *ways = xr_fact_count(d, "tlb.i1.ways", found->ways, "", found->confidence, method);
-	xr_fact_add_series(ways, "tlb.i1.way");
-	xr_fact_add_series(ways, "tlb.i1.two_ways");
-	xr_fact_number(d, "tlb.i1.penalty", xr_snap_integer(found->penalty, fmin(0.5, known_to * found->penalty)),
-	               "cycles", fmin(found->confidence, 0.85), method);
-	if (found->confidence < 0.9) {
-		static const char reason[] =
-			"the curves are disturbed: the core's other thread, when busy, takes a part";
-		xr_fact_doubt(fact, "%s, on some machines half", reason);
-		xr_fact_doubt(ways, "%s", reason);
-	}
+	xr_fact_add_series(ways, "tlb.i1");
+	xr_fact_number(d, "tlb.i1.penalty", xr_snap_integer(penalty, fmin(0.5, known_to * penalty)), "cycles",
+	               fmin(h->p, 0.85), method);
+	return 0;
 }
 
 static int run(struct xr_run *run)
 {
 	struct xr_description *d = xr_run_description(run);
-	const struct xr_target_info *info = xr_run_info(run);
-	const uint64_t page = info->page_bytes;
-	struct xr_walk_bench bench;
+	const uint64_t page = xr_run_info(run)->page_bytes;
+	const double ways = xr_run_number(run, "cache.l1i.ways", 1);
 	const struct lines lines = {
-		.line = (uint64_t)xr_run_number(run, "cache.l1i.line", LINE),
-		.way = (uint64_t)fmax((double)page, xr_run_number(run, "cache.l1i.capacity", 0) /
-	                                                    xr_run_number(run, "cache.l1i.ways", 1)),
+		.line = (uint64_t)fmax(1, xr_run_number(run, "cache.l1i.line", LINE)),
+		.way = (uint64_t)fmax((double)page, xr_run_number(run, "cache.l1i.capacity", 0) / fmax(1, ways)),
 	};
-	struct xr_sets probe = {
-		.bench = &bench,
-		.unit = page,
-		.room = UINT64_MAX,
-		.page = page,
-		.first = FIRST_PAGES,
-		.blocks = 128,
+	struct xr_hunt *h = xr_arena_alloc(xr_run_arena(run), sizeof *h);
+	*h = (struct xr_hunt){
+		.stride = page,
+		.first = FIRST,
+		.enough = ENOUGH,
+		.most = MOST,
+		.rows = 1,
+		.spare = page,
 		.place = place_pages,
 		.self = &lines,
-		.series = "tlb.i1",
 	};
-	struct xr_sets_found found;
-	uint64_t pages = most_pages;
-
-	while (pages * spare * page > xr_run_room(run) && pages > 1)
-		pages /= 2;
-	probe.most = pages * page;
-	if (xr_walk_bench_init(&bench, run, REGION, pages * spare * page) != 0 || xr_sets_find(&probe, &found) != 0)
+	if (xr_jumps_init(&h->j, run, REGION, xr_walks_region(run, spare * MOST * page), page, page) != 0 ||
+	    xr_hunt_run(h) != 0)
 		return -1;
-	if (found.outcome == XR_SETS_FOUND && ask_rows(&probe, &found) != 0)
-		return -1;
-	if (xr_run_number(run, "cache.l1i.line", 0) <=
-	    0) /* what disturbed the instruction cache may disturb this, too */
-		found.confidence = fmin(found.confidence, 0.6);
-	switch (found.outcome) {
-	case XR_SETS_UNSUPPORTED:
-	case XR_SETS_FAILED:
-		put_none(d, found.outcome == XR_SETS_FAILED ? XR_FAILED : XR_UNSUPPORTED, found.reason);
-		break;
-	case XR_SETS_NO_STEP:
+	if (h->j.trouble)
+		put_none(d, h->j.unsupported ? XR_UNSUPPORTED : XR_FAILED, h->j.trouble);
+	else if (h->no_step)
 		put_none(d, XR_UNSUPPORTED,
-		         xr_arena_printf(xr_run_arena(run), "no instruction TLB to be seen in %.0f pages",
-		                         found.tried / (double)page));
-		break;
-	case XR_SETS_ROUGH:
-		put_none(d, XR_UNRELIABLE, "the curves are none of a set that overflows");
-		xr_fact_doubt(xr_fact_number(d, "tlb.i1.entries", round(found.rough / (double)page), "", 0.4, method),
-		              "to about a fifth");
-		break;
-	case XR_SETS_FOUND:
-		put_found(d, &found, page);
-		break;
-	}
+		         xr_arena_printf(xr_run_arena(run), "no instruction TLB to be seen in %u pages", h->tried));
+	else if (h->best >= h->s.n)
+		put_none(d, XR_UNRELIABLE,
+		         "nothing that a TLB does makes these curves: is the core's other thread busy?");
+	else
+		return put_found(d, h);
 	return 0;
 }
 
@@ -176,7 +151,7 @@ const struct xr_micro xr_micro_itlb = {
 	.title = "first instruction TLB: entries, ways, cost of a miss",
 	.finds = finds,
 	.needs = needs,
-	.cost_s = 1,
+	.cost_s = 0.5,
 	.kinds = 1u << XR_WALK,
 	.supported = supported,
 	.run = run,

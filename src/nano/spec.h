@@ -154,7 +154,7 @@ enum xr_walk_kind {
 };
 
 /* Statements that make a block half a usual line long, and a whole one, where instructions are short. */
-enum { XR_BLOCK_SOME = 6, XR_BLOCK_MANY = 20 };
+enum { XR_BLOCK_SOME = 6, XR_BLOCK_MANY = 22 };
 
 /* Blocks of code at these addresses of an executable region. Reading: time per block visited (XR_JUMPS, XR_PATTERN),
  * per statement (XR_STRAIGHT; the model's statement takes 4 bytes, a real target says in reading.code_bytes). */

@@ -1,0 +1,50 @@
+/* The conversation that finds an instruction cache or an instruction TLB: questions of probe/jumps.h, hypotheses of infer/stack.h.
+ *
+ *   1. rows of one stride, longer and longer, until they go on to twice of what fits
+ *   2. more of them where hypotheses differ in how many that is
+ *   3. all sets and ways that make this curve; the strides and counts on which they differ most, round by round, until one is
+ *      believed or no question would tell anything
+ */
+#ifndef XR_METHOD_HUNT_H
+#define XR_METHOD_HUNT_H
+
+#include "infer/stack.h"
+#include "probe/jumps.h"
+
+struct xr_hunt;
+
+/* Addresses of `count` blocks `stride` bytes apart in each of `rows` neighbouring units, and of their twins, `block` bytes
+ * each: count * rows of both. */
+typedef void xr_hunt_place(const struct xr_hunt *hunt, uint64_t stride, unsigned count, unsigned rows, uint64_t block,
+                           uint64_t *address, uint64_t *twin);
+
+struct xr_hunt {
+	struct xr_jumps j;
+	uint64_t stride;  /* bytes, of the first curve */
+	unsigned first;   /* units of the shortest row */
+	unsigned enough;  /* … of the longest at first */
+	unsigned most;    /* … that is ever tried */
+	unsigned rows;    /* asked at once */
+	uint64_t spare;   /* bytes of the region beyond the last unit */
+	bool may_decode;
+	xr_hunt_place *place;
+	const void *self;
+
+	struct xr_stack s; /* result */
+	unsigned tried;    /* result: units of the longest row */
+	size_t best;       /* result: the likeliest hypothesis; s.n: none of these */
+	double p;          /* … its probability, whatever the policy, */
+	double p_capacity; /* and that of its capacity */
+	bool no_step;      /* everything that was tried fits */
+};
+
+/* 0; -1 as xr_run_time(). See j.trouble first. */
+int xr_hunt_run(struct xr_hunt *hunt);
+
+/* Cycles of a miss under the best hypothesis. */
+double xr_hunt_penalty(const struct xr_hunt *hunt);
+
+/* The points of a curve as a series of the description. */
+void xr_hunt_series(const struct xr_hunt *hunt, unsigned curve, const char *id, const char *unit);
+
+#endif
