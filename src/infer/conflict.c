@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How far a real policy's share may be from the book's, relative to the excess: hardly, somewhat, much. All alike likely. */
+/* How far a real policy's share may be from the book's, relative to the excess: hardly, somewhat, much. All alike
+ * likely. */
 static const double slacks[] = {0.06, 0.15, 0.4};
 enum { SLACKS = sizeof slacks / sizeof *slacks };
 
@@ -18,7 +19,8 @@ static bool plausible(double x)
 
 /* ---- what was seen --------------------------------------------------------------------------------------------- */
 
-/* Others only ever add: the lowest look is the least disturbed. Each is a low of several samples, so none is low by chance. */
+/* Others only ever add: the lowest look is the least disturbed. Each is a low of several samples, so none is low by
+ * chance. */
 static double lowest(const double *x, unsigned n)
 {
 	double low = NAN;
@@ -85,7 +87,8 @@ struct xr_conflict_known {
 	struct fullness *fullness;
 };
 
-/* Sorted by set and unit, a set's lines lie together, each as often as it is visited. A line that comes several times a lap is
+/* Sorted by set and unit, a set's lines lie together, each as often as it is visited. A line that comes several
+ * times a lap is
  * as good as several laps in which it comes once. */
 static struct fullness *count_fullness(const struct xr_conflict *c, const struct xr_conflict_array *a,
                                        const uint64_t *unit, unsigned n)
@@ -221,7 +224,8 @@ static void fit(const struct row *row, size_t n, bool two, double slack, double 
 	}
 }
 
-/* One jump in n is foreseen by chance, and saves most of its time; how often that is need not be the same in the twin: a third
+/* One jump in n is foreseen by chance, and saves most of its time; how often that is need not be the same in the
+ * twin: a third
  * of it more or less. */
 static double sigma_of(const struct xr_conflict *c, const struct xr_conflict_point *p)
 {
@@ -285,7 +289,8 @@ double xr_conflict_log(struct xr_conflict *c, const struct xr_conflict_model *m,
 	return log_sum(each, SLACKS) + occam;
 }
 
-/* Points of one curve: flat up to somewhere, then anything: a visit may well take twice as long, or as long as the longest. */
+/* Points of one curve: flat up to somewhere, then anything: a visit may well take twice as long, or as long as the
+ * longest. */
 static double none_of(const struct xr_conflict *c, enum xr_conflict_kind kind, unsigned curve)
 {
 	double *flat = xr_arena_array(c->arena, double, c->n + 1), *free = xr_arena_array(c->arena, double, c->n + 1);

@@ -1,13 +1,17 @@
 /* Which set-associative array makes these curves?
  *
- * Evidence is walks over blocks of code and their twins: as many jumps, elsewhere. A hypothesis is one array, or two of which the
- * second is asked when the first misses: a cache, a TLB; a cache of decoded code before the instruction cache; a level behind.
+ * Evidence is walks over blocks of code and their twins: as many jumps, elsewhere. A hypothesis is one array, or
+ * two of which the
+ * second is asked when the first misses: a cache, a TLB; a cache of decoded code before the instruction cache; a
+ * level behind.
  * It says which share of the visits misses (infer/misses.h), so a visit takes
  *
  *   what a visit of the twin takes + penalty · (misses here - misses of the twin), for each array.
  *
- * Penalties are fitted. Where nothing misses, the prediction is exact; where something does, no machine follows a policy of the
- * books to the letter, so it may be off by a share of the excess that is itself unknown (slack). "None of these" is a law too:
+ * Penalties are fitted. Where nothing misses, the prediction is exact; where something does, no machine follows a
+ * policy of the
+ * books to the letter, so it may be off by a share of the excess that is itself unknown (slack). "None of these" is
+ * a law too:
  * each curve is flat up to somewhere, and beyond it is anything.
  */
 #ifndef XR_INFER_CONFLICT_H
@@ -31,7 +35,7 @@ struct xr_conflict_point {
 	const uint64_t *place, *twin; /* units that are visited */
 	unsigned n;                   /* visits of a lap */
 	unsigned looks;
-	double cycles[XR_CONFLICT_LOOKS], base[XR_CONFLICT_LOOKS]; /* per visit, there and at the twin; a pair for each look */
+	double cycles[XR_CONFLICT_LOOKS], base[XR_CONFLICT_LOOKS]; /* per visit, there and at the twin: one of a look */
 };
 
 struct xr_conflict_array {
@@ -41,8 +45,8 @@ struct xr_conflict_array {
 	int policy;
 };
 
-/* A hypothesis. For blocks without statements the first array, if it holds decoded code, has more ways: lean_ways, and may throw
- * out in another way; 0: the same. */
+/* A hypothesis. For blocks without statements the first array, if it holds decoded code, has more ways: lean_ways,
+ * and may throw out in another way; 0: the same. */
 struct xr_conflict_model {
 	struct xr_conflict_array first, second;
 	unsigned lean_ways;

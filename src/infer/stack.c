@@ -16,7 +16,8 @@ enum {
 	IN_PLAY = 30, /* nats behind the likeliest capacity */
 	SHARED = 10,  /* points of a curve that share what makes them differ from the book: one says as much as all */
 };
-/* Most cores have nothing before the instruction cache that jumps would notice, and next levels far behind; wrong by ten, this
+/* Most cores have nothing before the instruction cache that jumps would notice, and next levels far behind; wrong
+ * by ten, this
  * moves what a curve of thirty points says by two nats of dozens. */
 static const double prior_one = 0.6, prior_behind = 0.15, prior_decoded = 0.15;
 static const double prior_flat = 0.1;                    /* everything that was tried fits */
@@ -251,7 +252,8 @@ static size_t rank_front(struct xr_stack *s, const struct xr_conflict_array *cac
 	return n;
 }
 
-/* Blocks full of statements show both steps; lean ones that of decoded code, and the cache's if there is room for fewer. */
+/* Blocks full of statements show both steps; lean ones that of decoded code, and the cache's if there is room for
+ * fewer. */
 static void begin_decoded(struct xr_stack *s, struct list *list)
 {
 	const double triples = 0.5 * pow((double)s->n_capacities, 3);
@@ -330,10 +332,15 @@ static bool next_array(const struct xr_stack *s, unsigned capacity, uint64_t mos
 	return false;
 }
 
-static double prior_of(const struct xr_conflict_array *a)
+/* A second array is one more capacity that could have been any, decoded code two. */
+static double prior_of(const struct xr_stack *s, const struct xr_stack_hypothesis *h)
 {
+	const struct xr_conflict_array *a = xr_stack_array(h);
 	const bool even = (a->sets & (a->sets - 1)) == 0;
-	return log(a->fold ? prior_fold : 1) + log(even ? 1 : prior_odd);
+	const double kind = h->decoded             ? log(prior_decoded) - 2 * log((double)s->n_capacities)
+	                    : h->model.second.ways ? log(prior_behind) - log((double)s->n_capacities)
+	                                           : log(prior_one);
+	return kind + log(a->fold ? prior_fold : 1) + log(even ? 1 : prior_odd);
 }
 
 static void geometry_of(struct xr_stack *s, const struct xr_stack_hypothesis *from, unsigned capacity,
@@ -347,14 +354,14 @@ static void geometry_of(struct xr_stack *s, const struct xr_stack_hypothesis *fr
 			a.policy = policies[p];
 			if (!from->decoded) {
 				h.model.first = a;
-				put(list, &h, prior_of(&a));
+				put(list, &h, prior_of(s, &h));
 				continue;
 			}
 			h.model.second = a;
 			/* decoded code is kept by sets that are a power of two, not longer than this way */
 			for (uint64_t sets = s->stride; sets >= 1; sets /= 2) {
 				h.model.first.sets = sets;
-				put(list, &h, prior_of(&a));
+				put(list, &h, prior_of(s, &h));
 				if (sets == 1 || sets <= s->stride / 8)
 					break;
 			}
@@ -368,8 +375,10 @@ void xr_stack_geometry(struct xr_stack *s, uint64_t most_sets)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct xr_stack_hypothesis *h = &s->h[i];
 		const unsigned ways = xr_stack_capacity(s, i), behind = !h->decoded && h->model.second.ways;
-		/* once for each capacity and kind: policies are tried anew */
-		if (ways >= 1024 || done[h->decoded][behind][ways] || s->belief.log[i] < s->belief.log[0] - IN_PLAY)
+		/* once for each capacity and kind: policies are tried anew. Whether code is decoded before it, the first curves
+		 * say: others are asked with one kind of block */
+		if (ways >= 1024 || h->decoded != s->h[0].decoded || done[h->decoded][behind][ways] ||
+		    s->belief.log[i] < s->belief.log[0] - IN_PLAY)
 			continue;
 		done[h->decoded][behind][ways] = true;
 		geometry_of(s, h, ways, most_sets, &list);
@@ -389,7 +398,7 @@ void xr_stack_again(struct xr_stack *s, const struct xr_conflict_point *point, s
 	for (size_t i = 0; i < s->n; i++) {
 		struct xr_stack_hypothesis h = s->h[i];
 		const double log_h = xr_conflict_log(&s->c, &h.model, XR_CONFLICT_ALL, h.penalty);
-		put(&list, &h, visible(s, &h) ? log_h + prior_of(xr_stack_array(&h)) : -INFINITY);
+		put(&list, &h, visible(s, &h) ? log_h + prior_of(s, &h) : -INFINITY);
 	}
 	if (list.n)
 		believe(s, &list);
@@ -397,7 +406,8 @@ void xr_stack_again(struct xr_stack *s, const struct xr_conflict_point *point, s
 
 double xr_stack_tells(struct xr_stack *s, const struct xr_conflict_point *question)
 {
-	/* What policies do is not known to the letter, so the shapes of curves are worth less than they seem: what seems decided by
+	/* What policies do is not known to the letter, so the shapes of curves are worth less than they seem: what
+	 * seems decided by
 	 * them is asked all the same. */
 	struct xr_belief doubted = xr_belief_new(s->c.arena, s->n, NULL);
 	double *predicted = xr_arena_array(s->c.arena, double, s->n + 1), base = NAN;

@@ -1,10 +1,13 @@
 /* One array or two, seen through jumps: hypotheses, belief, the most telling next question.
  *
  *   begin     the curve of one stride: how many units of it fit, whose step that is
- *   geometry  the same capacities with every number of sets and ways that makes that curve; questions of other strides decide
+ *   geometry  the same capacities with every number of sets and ways that makes that curve; questions of other
+ * strides decide
  *
- * Three kinds of stack compete. One array. One with a level behind it. One with a cache of decoded code before it: then blocks
- * full of statements overflow that one early, blocks without them late or never, and the cache is what does not depend on what
+ * Three kinds of stack compete. One array. One with a level behind it. One with a cache of decoded code before it:
+ * then blocks
+ * full of statements overflow that one early, blocks without them late or never, and the cache is what does not
+ * depend on what
  * stands in a block.
  */
 #ifndef XR_INFER_STACK_H
@@ -33,7 +36,8 @@ struct xr_stack {
 /* Hypotheses from points of one stride. */
 void xr_stack_begin(struct xr_stack *stack, struct xr_arena *arena, const struct xr_conflict_point *point, size_t n);
 
-/* From what is believed after begin: the same with all sets and ways. `most_sets`: units of the largest way thought of. */
+/* From what is believed after begin: the same with all sets and ways. `most_sets`: units of the largest way thought
+ * of. */
 void xr_stack_geometry(struct xr_stack *stack, uint64_t most_sets);
 
 /* Once more with all points, of which some are new. */
@@ -48,7 +52,8 @@ const struct xr_conflict_array *xr_stack_array(const struct xr_stack_hypothesis 
 /* Units of the first stride that fit it. */
 unsigned xr_stack_capacity(const struct xr_stack *stack, size_t i);
 
-/* The likeliest geometry whatever the policy: index of its likeliest hypothesis, n: none of these. *p: of its sets and ways;
+/* The likeliest geometry whatever the policy: index of its likeliest hypothesis, n: none of these. *p: of its sets
+ * and ways;
  * *p_capacity: of its units altogether. */
 size_t xr_stack_best(const struct xr_stack *stack, double *p, double *p_capacity);
 

@@ -77,7 +77,8 @@ static int look(struct xr_hunt *h, const struct round *round, int looks)
 	return 0;
 }
 
-/* ---- the first stride --------------------------------------------------------------------------------------------- */
+/* ---- the first stride
+ * --------------------------------------------------------------------------------------------- */
 
 static int climb(struct xr_hunt *h, unsigned to)
 {
@@ -181,7 +182,8 @@ static int confirm(struct xr_hunt *h)
 	return 0;
 }
 
-/* ---- other strides ------------------------------------------------------------------------------------------------- */
+/* ---- other strides
+ * ------------------------------------------------------------------------------------------------- */
 
 struct candidate {
 	struct xr_conflict_point q;
@@ -210,7 +212,8 @@ static size_t add_stride(struct xr_hunt *h, bool full, uint64_t stride, double l
 	return n;
 }
 
-/* Strides that double, from one unit to beyond the largest way in play, with counts somewhat beyond what may fit: longer rows
+/* Strides that double, from one unit to beyond the largest way in play, with counts somewhat beyond what may fit:
+ * longer rows
  * meet what lies behind, of which less is known. Three and five times a power of two where sets may be that. */
 static size_t make_pool(struct xr_hunt *h, bool full, struct candidate *pool)
 {
@@ -294,7 +297,8 @@ int xr_hunt_run(struct xr_hunt *h)
 	return geometry(h);
 }
 
-/* The same sets and ways without a level behind, where that is thought of, too: a curve just beyond what fits cannot tell what
+/* The same sets and ways without a level behind, where that is thought of, too: a curve just beyond what fits
+ * cannot tell what
  * a policy does from what such a level does. */
 double xr_hunt_penalty(const struct xr_hunt *h)
 {

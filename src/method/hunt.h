@@ -1,8 +1,10 @@
-/* The conversation that finds an instruction cache or an instruction TLB: questions of probe/jumps.h, hypotheses of infer/stack.h.
+/* The conversation that finds an instruction cache or an instruction TLB: questions of probe/jumps.h, hypotheses of
+ * infer/stack.h.
  *
  *   1. rows of one stride, longer and longer, until they go on to twice of what fits
  *   2. more of them where hypotheses differ in how many that is
- *   3. all sets and ways that make this curve; the strides and counts on which they differ most, round by round, until one is
+ *   3. all sets and ways that make this curve; the strides and counts on which they differ most, round by round,
+ * until one is
  *      believed or no question would tell anything
  */
 #ifndef XR_METHOD_HUNT_H
@@ -13,7 +15,8 @@
 
 struct xr_hunt;
 
-/* Addresses of `count` blocks `stride` bytes apart in each of `rows` neighbouring units, and of their twins, `block` bytes
+/* Addresses of `count` blocks `stride` bytes apart in each of `rows` neighbouring units, and of their twins,
+ * `block` bytes
  * each: count * rows of both. */
 typedef void xr_hunt_place(const struct xr_hunt *hunt, uint64_t stride, unsigned count, unsigned rows, uint64_t block,
                            uint64_t *address, uint64_t *twin);

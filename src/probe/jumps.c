@@ -94,7 +94,8 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* At rest many samples lie close together; those that nobody noticed to be disturbed lie wide apart above, a few impossible ones
+/* At rest many samples lie close together; those that nobody noticed to be disturbed lie wide apart above, a few
+ * impossible ones
  * below. So: the lowest run of STILL samples that is nearly as narrow as the narrowest. */
 static double low_of(double *sample, size_t n)
 {

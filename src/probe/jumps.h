@@ -1,7 +1,9 @@
 /* Questions put with jumps: walks over blocks of code and their twins, timed side by side.
  *
- * A question is a set of blocks in places that may conflict. Its twin has as many blocks that conflict nowhere, in the same pages
- * (for caches) or in the same lines of the cache (for TLBs), so that what mispredicted jumps, translation and the rest cost is
+ * A question is a set of blocks in places that may conflict. Its twin has as many blocks that conflict nowhere, in
+ * the same pages
+ * (for caches) or in the same lines of the cache (for TLBs), so that what mispredicted jumps, translation and the
+ * rest cost is
  * the same in both. A look times all questions of a batch and their twins by turns, in fresh random orders: looks are
  * independent evidence. Nothing is decided here.
  */
@@ -46,7 +48,8 @@ int xr_jumps_look(struct xr_jumps *j, const size_t *which, size_t n, int samples
 /* Twins of blocks, in the same pages, packed `block` bytes apart: they conflict nowhere. */
 void xr_jumps_pack(const uint64_t *address, unsigned n, uint64_t page, uint64_t block, uint64_t *twin);
 
-/* `count` blocks `stride` bytes apart, in each of `rows` neighbouring units, and their twins. Both arrays have room for count * rows. */
+/* `count` blocks `stride` bytes apart, in each of `rows` neighbouring units, and their twins. Both arrays have room
+ * for count * rows. */
 void xr_jumps_place(uint64_t stride, unsigned count, unsigned rows, uint64_t unit, uint64_t page, uint64_t block,
                     uint64_t *address, uint64_t *twin);
 
