@@ -2,6 +2,7 @@
 #include "infer/belief.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 struct xr_belief xr_belief_new(struct xr_arena *arena, size_t n, const double *prior)
 {
@@ -52,25 +53,39 @@ size_t xr_belief_best(const struct xr_belief *b, double *p)
 	return best;
 }
 
+struct valued {
+	double value, log;
+};
+
+static int by_value(const void *a, const void *b)
+{
+	const struct valued *x = a, *y = b;
+
+	return (x->value > y->value) - (x->value < y->value);
+}
+
 double xr_belief_of(const struct xr_belief *b, const double *value, double *best)
 {
 	double all = total(b), most = exp(b->log[b->n] - all);
+	struct valued *sorted = calloc(b->n + 1, sizeof *sorted);
 
 	*best = NAN;
-	for (size_t h = 0; h < b->n; h++) {
+	for (size_t h = 0; h < b->n && sorted; h++)
+		sorted[h] = (struct valued){value[h], b->log[h]};
+	if (sorted)
+		qsort(sorted, b->n, sizeof *sorted, by_value);
+	for (size_t h = 0, end = 0; h < b->n && sorted; h = end) {
 		double p = 0;
-		bool first = true;
 
-		for (size_t i = 0; i < h && first; i++)
-			first = value[i] != value[h];
-		for (size_t i = h; i < b->n && first; i++)
-			if (value[i] == value[h])
-				p += exp(b->log[i] - all);
+		for (end = h; end < b->n && sorted[end].value == sorted[h].value; end++)
+			p += exp(sorted[end].log - all);
+		end += end == h; /* a value that is no number is nobody's */
 		if (p > most) {
 			most = p;
-			*best = value[h];
+			*best = sorted[h].value;
 		}
 	}
+	free(sorted);
 	return most;
 }
 

@@ -10,7 +10,7 @@
 #ifndef XR_METHOD_COMPACT_H
 #define XR_METHOD_COMPACT_H
 
-#include "method/places.h"
+#include "probe/places.h"
 #include "micro/micro.h"
 #include "stat/stat.h"
 

@@ -15,7 +15,7 @@
 #define XR_METHOD_LAPS_H
 
 #include "method/peace.h"
-#include "method/places.h"
+#include "probe/places.h"
 
 struct xr_laps {
 	struct xr_run *run;

@@ -2,7 +2,7 @@
 #include "method/latency.h"
 
 #include "method/laps.h"
-#include "method/places.h"
+#include "probe/places.h"
 #include "stat/stat.h"
 
 #include <math.h>

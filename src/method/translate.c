@@ -1,7 +1,7 @@
 /* What address translation costs, see translate.h. */
 #include "method/translate.h"
 
-#include "method/places.h"
+#include "probe/places.h"
 #include "stat/stat.h"
 
 #include <math.h>

@@ -17,7 +17,7 @@
 #include "infer/knee.h"
 #include "infer/noise.h"
 #include "method/footprint.h"
-#include "method/places.h"
+#include "probe/places.h"
 #include "micro/micro.h"
 #include "stat/stat.h"
 

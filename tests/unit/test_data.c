@@ -2,7 +2,7 @@
 #include "method/compact.h"
 #include "method/colours.h"
 #include "method/geometry.h"
-#include "method/places.h"
+#include "probe/places.h"
 #include "method/translate.h"
 
 #include <setjmp.h>

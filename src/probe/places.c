@@ -1,5 +1,5 @@
 /* Places and patterns of them, see places.h. */
-#include "method/places.h"
+#include "probe/places.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -20,6 +20,7 @@
 #include "method/geometry.h"
 #include "method/latency.h"
 #include "method/hierarchy.h"
+#include "micro/cache_outer/second.h"
 #include "micro/micro.h"
 #include "stat/stat.h"
 
@@ -59,6 +60,7 @@ struct outer {
 	uint64_t line; /* of the first level; 64 when not known */
 	struct xr_hierarchy h;
 	struct xr_latency second;
+	bool spread_out;          /* the second latency is that of lines all over the level */
 	struct xr_effective last; /* the level before memory, if it is not the second one */
 };
 
@@ -155,7 +157,7 @@ static int refine_latency(struct outer *o)
 	                                 .hit = o->hit,
 	                                 .about = l->latency};
 
-	if (o->h.n < 3 || fmax(o->h.noise / l->latency, l->spread) < 0.01)
+	if (o->h.n < 3 || o->spread_out || fmax(o->h.noise / l->latency, l->spread) < 0.01)
 		return 0;
 	if (xr_latency_of_second(&second, &o->second) != 0)
 		return -1;
@@ -413,11 +415,95 @@ static int put_effective(struct outer *o, size_t level, const struct xr_effectiv
 
 static const char too_large[] = "too large or too much shared to sort pages into classes";
 
+static struct xr_second_level second_for(struct outer *o)
+{
+	return (struct xr_second_level){.run = o->run,
+	                                .buffer = BUFFER + 4,
+	                                .page = o->evict.page ? o->evict.page : o->evict.item,
+	                                .line = o->line,
+	                                .first_ways = o->first.ways,
+	                                .first_way = o->first.way,
+	                                .near = o->h.level[1].latency,
+	                                .far = o->h.level[2].latency,
+	                                .room = o->room,
+	                                .tlb_pages = xr_run_number(o->run, "tlb.d1.entries", 0),
+	                                .shared_core = xr_hierarchy_is_restless(&o->h),
+	                                .effort = o->evict.effort};
+}
+
+static void put_second(struct outer *o, const struct xr_second_level *l)
+{
+	const double without_ways = 0.7; /* the law has the steepness of a curve from the ways, or from the policy */
+	struct xr_description *d = xr_run_description(o->run);
+	double x[XR_SECOND_POINTS], y[XR_SECOND_POINTS];
+	struct xr_fact *fact;
+
+	for (size_t i = 0; i < l->n_curve; i++) {
+		x[i] = l->curve[i].lines;
+		y[i] = l->curve[i].cycles;
+	}
+	if (l->n_curve)
+		xr_series_put(d, "cache.l2.scatter", "lines drawn at random", "", x, "time per access", "cycles", y,
+		              l->n_curve);
+	if (l->ways > 0) {
+		fact = xr_fact_count(d, level_id(o, 1, "ways"), (long long)l->ways, "", l->p_ways, "conflict sets");
+		xr_fact_note(fact, "%zu of %zu conflict sets have so many members", l->sets_found, l->sets_tried);
+	} else {
+		xr_fact_none(d, level_id(o, 1, "ways"), XR_UNRELIABLE, "%s",
+		             l->trouble ? l->trouble : "conflict sets disagree");
+	}
+	if (isfinite(l->law.capacity)) {
+		fact = xr_fact_count(d, level_id(o, 1, "capacity"), (long long)l->law.capacity, "bytes",
+		                     l->law.p_capacity * (l->ways ? l->p_ways : without_ways),
+		                     "random lines against the law of full sets");
+		xr_fact_add_series(fact, "cache.l2.scatter");
+	} else {
+		fact = xr_fact_none(d, level_id(o, 1, "capacity"), XR_UNRELIABLE,
+		                    "no cache fills with random lines as this one does");
+		xr_fact_add_series(fact, "cache.l2.scatter");
+	}
+	put_line(o, 1, (double)l->outer_line, l->p_line);
+}
+
+/* Its latency by lines all over it, where that can be had: lines of one set may take longer. */
+static int spread_latency(struct outer *o, const struct xr_second_level *l)
+{
+	double cycles, spread;
+
+	if (xr_second_latency(l, &cycles, &spread) != 0)
+		return -1;
+	/* Both can only be too long: lines of one set, or pages that the TLB does not hold after all. */
+	o->spread_out = cycles > o->hit && cycles < o->h.level[1].latency * 1.02;
+	if (o->spread_out) {
+		o->h.level[1].latency = cycles;
+		o->h.level[1].spread = spread;
+		o->second.spread = INFINITY;
+	}
+	return 0;
+}
+
+/* Ways and capacity of the second level whatever its index; *found: they are known. */
+static int find_anyhow(struct outer *o, bool *found)
+{
+	struct xr_second_level l = second_for(o);
+
+	if (xr_second_ways(&l) != 0)
+		return -1;
+	*found = l.ways > 0;
+	if (!*found)
+		return 0;
+	if (xr_second_capacity(&l) != 0 || xr_second_line(&l) != 0)
+		return -1;
+	put_second(o, &l);
+	return spread_latency(o, &l);
+}
+
 static int find_second(struct outer *o)
 {
 	struct xr_geometry g = {.trouble = "the first cache, which hides who meets in this one, is not known"};
 	struct xr_laps laps = laps_for(o, 1);
 	struct xr_effective e;
+	bool found = false;
 	bool again = xr_hierarchy_is_restless(&o->h) && o->peace.left_ns > 0.2 * patience_ns;
 
 	/* Once more where somebody may have been in the way, and is not there all the time. */
@@ -428,6 +514,11 @@ static int find_second(struct outer *o)
 		put_geometry(o, 1, &g);
 		return 0;
 	}
+	/* No classes: perhaps lines of a page do not go together. Then nothing must be known of the index. */
+	if (o->first.way > 0 && laps.miss > 0 && find_anyhow(o, &found) != 0)
+		return -1;
+	if (found)
+		return 0;
 	e = effective_for(o, 1);
 	return xr_effective_find(&e, &o->h.walk) != 0 ||
 	                       put_effective(o, 1, &e,

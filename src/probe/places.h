@@ -2,8 +2,8 @@
  *
  * Memory comes from the arena. A set of places becomes spans of a specification by xr_places_spans().
  */
-#ifndef XR_METHOD_PLACES_H
-#define XR_METHOD_PLACES_H
+#ifndef XR_PROBE_PLACES_H
+#define XR_PROBE_PLACES_H
 
 #include "nano/spec.h"
 #include "util/arena.h"

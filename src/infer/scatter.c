@@ -1,0 +1,338 @@
+/* The law of random lines; see scatter.h. */
+#include "infer/scatter.h"
+
+#include "infer/array.h"
+#include "stat/stat.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+	WAYS_MOST = 32,
+	ODD_MOST = 15, /* sets: an odd number up to this one times a power of two */
+	LAPS = 12,     /* of a simulated set, after as many that do not count, */
+	SIMULATED = 3, /* up to so many times as many lines as ways */
+	LOADS = 160,   /* steps of the table of misses, */
+	LOAD_MOST = 5, /* up to so many times as many lines as ways: more than that is all misses */
+	ROUNDS = 4,    /* of the fit of near and far */
+	FEWEST_SETS = 4,
+	FEATURES = 12, /* of a curve: no more than so many points tell something of their own */
+};
+
+/* Policies that differ in this law. Those that keep some lines of a set that overflows and thrash the others
+ * (SRRIP, QLRU, adaptive
+ * ones) do so more or less, by what was there before: they are between LRU and random, in any proportion. */
+static const struct {
+	int policy;
+	double share, prior; /* of LRU in it */
+} policies[] = {{XR_LRU, 0, 0.35},       {XR_PLRU, 0, 0.2},      {XR_NRU, 0, 0.1},       {XR_RANDOM, 0, 0.15},
+                {XR_RANDOM, 0.25, 0.07}, {XR_RANDOM, 0.5, 0.07}, {XR_RANDOM, 0.75, 0.06}};
+enum { POLICIES = sizeof policies / sizeof *policies, UNKNOWN = 4 /* of them, where the ways are not known either */ };
+
+/* How far the law may be off, relative to far - near: not at all, a little, or rather. */
+static const double misfit[] = {0.003, 0.02, 0.06};
+static const double misfit_prior[] = {0.4, 0.4, 0.2};
+enum { MISFITS = sizeof misfit / sizeof *misfit };
+
+/* What others take of the level, as a share of the most they may. */
+static const double lost[] = {0, 0.25, 0.5, 0.75, 1};
+static const double lost_prior[] = {0.7, 0.12, 0.08, 0.06, 0.04};
+enum { LOSTS = sizeof lost / sizeof *lost };
+
+static const double even_prior = 0.1; /* most pages lie anywhere */
+
+/* ---- one set ------------------------------------------------------------------------------------------------------- */
+
+/* Share of misses of n lines in one set, round and round in one order. */
+static double one_set(size_t ways, int policy, size_t n)
+{
+	struct xr_rng rng = {ways * 977 + n};
+	struct xr_array set;
+	struct xr_victim victim;
+	size_t misses = 0;
+
+	if (n <= ways)
+		return 0;
+	if (policy == XR_LRU)
+		return 1;
+	xr_array_init(&set, 1, ways, policy, &rng);
+	for (size_t lap = 0; lap < 2 * LAPS; lap++)
+		for (size_t i = 0; i < n; i++) {
+			uint64_t *line = xr_array_find(&set, 0, i + 1);
+
+			if (line) {
+				xr_array_use(&set, 0, line);
+			} else {
+				xr_array_put(&set, 0, i + 1, &victim);
+				misses += lap >= LAPS;
+			}
+		}
+	xr_array_release(&set);
+	return (double)misses / (double)(LAPS * n);
+}
+
+/* By load / ways, LOADS steps up to LOAD_MOST. */
+struct law {
+	double random[LOADS + 1], even[LOADS + 1];
+};
+
+static void make_law(struct law *law, size_t ways, int policy, double *share)
+{
+	size_t most = 2 * LOAD_MOST * ways + 20;
+
+	for (size_t k = 0; k <= most; k++)
+		share[k] = k <= SIMULATED * ways + 1 ? one_set(ways, policy, k)
+		                                     : 1 - (1 - share[k - 1]) / 2; /* hardly any hits */
+	for (size_t i = 0; i <= LOADS; i++) {
+		double load = (double)(LOAD_MOST * ways * i) / LOADS, p = exp(-load), sum = 0, all = 0;
+
+		for (size_t k = 0; k < most; p *= load / (double)++k) {
+			sum += p * share[k + 1];
+			all += p;
+		}
+		law->random[i] = sum + (1 - all); /* so many lines: all miss */
+		{                                 /* some sets have one line more than others */
+			size_t low = (size_t)load;
+			double part = load - (double)low;
+
+			law->even[i] = load > 0 ? ((1 - part) * (double)low * share[low] +
+			                           part * (double)(low + 1) * share[low + 1]) /
+			                                  load
+			                        : 0;
+		}
+	}
+}
+
+static double look_up(const struct law *law, bool even, size_t ways, double load)
+{
+	const double *at = even ? law->even : law->random;
+	double x = load / (double)(LOAD_MOST * ways) * LOADS;
+	size_t i = (size_t)fmin(fmax(0, x), LOADS - 1);
+
+	return fmin(1, fmax(0, x >= LOADS ? at[LOADS] : at[i] + (x - (double)i) * (at[i + 1] - at[i])));
+}
+
+static struct law *law_of(struct xr_arena *arena, size_t ways, int policy)
+{
+	struct law *law = xr_arena_array(arena, struct law, 1);
+
+	make_law(law, ways, policy, xr_arena_array(arena, double, 2 * LOAD_MOST * ways + 32));
+	return law;
+}
+
+/* The laws of the first n policies. */
+static const struct law **laws_of(struct xr_arena *arena, size_t ways, size_t n)
+{
+	const struct law **law = xr_arena_array(arena, const struct law *, POLICIES);
+
+	for (size_t p = 0; p < n; p++) {
+		struct law *mix = policies[p].share > 0 ? xr_arena_array(arena, struct law, 1) : NULL;
+
+		law[p] = mix ? mix : law_of(arena, ways, policies[p].policy);
+		for (size_t i = 0; i <= LOADS && mix; i++) { /* the first is LRU, the one before the mixtures random */
+			mix->random[i] =
+				policies[p].share * law[0]->random[i] + (1 - policies[p].share) * law[3]->random[i];
+			mix->even[i] = policies[p].share * law[0]->even[i] + (1 - policies[p].share) * law[3]->even[i];
+		}
+	}
+	return law;
+}
+
+double xr_scatter_misses(struct xr_arena *arena, size_t ways, int policy, double load, bool even)
+{
+	return look_up(law_of(arena, ways, policy), even, ways, load);
+}
+
+/* ---- hypotheses ---------------------------------------------------------------------------------------------------- */
+
+struct hypothesis {
+	const struct law *law;
+	size_t ways;
+	double sets, lost;
+	double misfit;
+	bool even;
+};
+
+/* Caches that are built: ways that are a power of two, or three or five times one, before others; powers of
+ * two of sets, the more
+ * so where single bits of the address choose the set: then any other number takes a division. */
+static double prior_of(unsigned odd, size_t ways, bool regular)
+{
+	size_t w = ways;
+
+	while (w % 2 == 0)
+		w /= 2;
+	return (odd == 1 ? 1
+	                 : (odd == 3   ? 0.05
+	                    : odd == 5 ? 0.02
+	                               : 0.01) *
+	                           (regular ? 0.2 : 1)) *
+	       (w == 1   ? 1
+	        : w <= 5 ? 0.5
+	                 : 0.15);
+}
+
+static size_t list(struct xr_arena *arena, const struct xr_scatter_question *q, double least, double most,
+                   struct hypothesis *h, double *prior)
+{
+	const struct law **law = NULL;
+	size_t n = 0;
+
+	for (size_t ways = q->ways ? q->ways : 1; ways <= (q->ways ? q->ways : WAYS_MOST); ways += ways < 8 ? 1 : 2)
+		for (size_t p = 0, laws = 0; p < (q->ways > 1 ? POLICIES : ways > 1 && !q->ways ? UNKNOWN : 1); p++) {
+			if (h && !laws++)
+				law = laws_of(arena, ways, q->ways > 1 ? POLICIES : ways > 1 && !q->ways ? UNKNOWN : 1);
+			for (unsigned odd = 1; odd <= ODD_MOST; odd += 2)
+				for (double sets = odd; sets * (double)ways <= most; sets *= 2) {
+					if (sets * (double)ways < least || sets < FEWEST_SETS)
+						continue;
+					for (size_t l = 0; l < (q->most_lost > 0 ? LOSTS : 1); l++)
+						for (int m = 0; m < 2 * MISFITS; m++, n++) {
+							if (!h)
+								continue;
+							h[n] = (struct hypothesis){
+								law[p],        ways,      sets, lost[l] * q->most_lost,
+								misfit[m / 2], m % 2 != 0};
+							prior[n] = prior_of(odd, ways, q->regular) * policies[p].prior *
+							           lost_prior[l] * misfit_prior[m / 2] *
+							           (m % 2 ? even_prior : 1 - even_prior);
+						}
+				}
+		}
+	return n;
+}
+
+/* ---- fit ----------------------------------------------------------------------------------------------------------- */
+
+/* near and far so that near + (far - near) · x is close to y, relative errors counting; readings far above count less: others
+ * only add. */
+static void fit_line(const double *x, const double *y, size_t n, double *near, double *far)
+{
+	double a = 0, b = 0;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		double s = 0, sx = 0, sy = 0, sxx = 0, sxy = 0, det;
+
+		for (size_t i = 0; i < n; i++) {
+			double rest = round ? (y[i] - a - b * x[i]) / y[i] : 0,
+			       w = 1 / (y[i] * y[i]) /
+			           (1 + fmax(0, rest) * fmax(0, rest) * 400); /* half at 5 % above */
+
+			s += w;
+			sx += w * x[i];
+			sy += w * y[i];
+			sxx += w * x[i] * x[i];
+			sxy += w * x[i] * y[i];
+		}
+		det = s * sxx - sx * sx;
+		b = det > 1e-12 * s * s ? (s * sxy - sx * sy) / det : 0;
+		a = (sy - b * sx) / s;
+	}
+	*near = a;
+	*far = a + b;
+}
+
+/* Log-likelihood of all points. */
+static double fits(const struct xr_scatter_question *q, const struct xr_noise *noise, const struct hypothesis *h,
+                   double *x, const double *y, double *near, double *far)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < q->n; i++)
+		x[i] = look_up(h->law, h->even, h->ways, q->point[i].lines / (h->sets * (1 - h->lost)));
+	fit_line(x, y, q->n, near, far);
+	if (!(*near > 0) || !(*far > *near))
+		return -INFINITY;
+	if (q->miss > 0) {
+		double off = log((*far - *near) / q->miss) / q->miss_off;
+
+		sum -= off * off / 2;
+	}
+	for (size_t i = 0; i < q->n; i++) {
+		double at = *near + (*far - *near) * x[i];
+		/* How many lines share a full set is chance, too. */
+		double chance = sqrt(x[i] * (1 - x[i]) * (double)h->ways / fmax(1, q->point[i].lines));
+
+		sum += xr_noise_log(noise, at, y[i], (*far - *near) / at * hypot(h->misfit, chance));
+	}
+	return sum;
+}
+
+/* Which reading repeats which, for the noise. */
+static struct xr_noise noise_of(struct xr_arena *arena, const struct xr_scatter_question *q, const double *y)
+{
+	size_t *group = xr_arena_array(arena, size_t, q->n);
+
+	for (size_t i = 0; i < q->n; i++)
+		for (group[i] = 0; q->point[group[i]].lines != q->point[i].lines;)
+			group[i]++;
+	return xr_noise_fit(y, group, q->n);
+}
+
+static void mean_of(const struct xr_belief *b, size_t best, const double *capacity, struct xr_scatter_answer *a)
+{
+	double sum = 0, logs = 0, squares = 0;
+
+	for (size_t i = 0; i < b->n; i++) {
+		double p = exp(b->log[i] - b->log[best]);
+
+		sum += p;
+		logs += p * log(capacity[i]);
+		squares += p * log(capacity[i]) * log(capacity[i]);
+	}
+	if (!(sum > 0))
+		return;
+	logs /= sum;
+	a->mean = exp(logs);
+	a->spread = sqrt(fmax(0, squares / sum - logs * logs));
+}
+
+struct xr_scatter_answer xr_scatter_infer(struct xr_arena *arena, const struct xr_scatter_question *q)
+{
+	struct xr_scatter_answer a = {.capacity = NAN, .ways = NAN, .none = 1};
+	double least = INFINITY, most = 0, low = INFINITY, high = 0, none = 0;
+	double *x = xr_arena_array(arena, double, q->n), *y = xr_arena_array(arena, double, q->n);
+	struct xr_noise noise;
+	struct hypothesis *h;
+	double *prior, *log, *capacity, *ways;
+	struct xr_belief b;
+	size_t n, best;
+
+	for (size_t i = 0; i < q->n; i++) {
+		y[i] = q->point[i].cycles;
+		least = fmin(least, q->point[i].lines);
+		most = fmax(most, q->point[i].lines);
+		low = fmin(low, y[i]);
+		high = fmax(high, y[i]);
+	}
+	if (q->n < 4 || !(high > low)) /* two numbers are fitted to each hypothesis */
+		return a;
+	n = list(arena, q, least, most, NULL, NULL);
+	if (n == 0)
+		return a;
+	h = xr_arena_array(arena, struct hypothesis, n);
+	prior = xr_arena_array(arena, double, n);
+	log = xr_arena_array(arena, double, n);
+	capacity = xr_arena_array(arena, double, n);
+	ways = xr_arena_array(arena, double, n);
+	list(arena, q, least, most, h, prior);
+	noise = noise_of(arena, q, y);
+	b = xr_belief_new(arena, n, prior);
+	for (size_t i = 0; i < n; i++) {
+		log[i] = fits(q, &noise, &h[i], x, y, &a.near, &a.far);
+		capacity[i] = h[i].sets * (double)h[i].ways * q->line;
+		ways[i] = (double)h[i].ways;
+	}
+	for (size_t i = 0; i < q->n; i++)
+		none += xr_noise_log_none(&noise, low / 2, 2 * high, y[i]);
+	/* Where the law is off, it is so at many points alike: they are no independent witnesses. */
+	xr_belief_add(&b, log, none, fmin(1, FEATURES / (double)q->n));
+	best = xr_belief_best(&b, NULL);
+	if (best < n)
+		(void)fits(q, &noise, &h[best], x, y, &a.near, &a.far);
+	a.none = xr_belief_p(&b, n);
+	a.p_capacity = xr_belief_of(&b, capacity, &a.capacity);
+	a.p_ways = xr_belief_of(&b, ways, &a.ways);
+	mean_of(&b, best, capacity, &a);
+	return a;
+}

@@ -1,0 +1,503 @@
+/* Conflict sets by growing and reducing; see conflict.h. */
+#include "probe/conflict.h"
+
+#include "infer/noise.h"
+#include "probe/places.h"
+#include "stat/stat.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+	BATCH = 12,  /* comparisons timed together */
+	ROUNDS = 16, /* of one comparison, at most */
+	BLOCKS = 16, /* into which pages are divided at first */
+	SETBACKS = 4,
+	OFFSET_GRAIN = 256, /* no line is longer: one that begins elsewhere may be in the one before */
+	APART = 4,          /* lines from one to the next, where they lie anywhere */
+	NULLS = 8,
+	SAMPLES = 9,
+	FILL = 3, /* times the ways of the first level: lines that keep it busy */
+};
+#define MOVED (UINT32_C(1) << 31)
+/* A wrong answer spoils the set, and a set takes some hundred answers. */
+static const double odds = 6.9;                                    /* ln 1000 */
+static const double laps = 3, visit_ns = 8, least_sample_ns = 3e3; /* of a sample */
+static const double least_noise = 1e-4;
+/* Pages differ a little in what they cost at either offset (way predictors, banks), in misses: less than one is no overflow. */
+static const double uneven = 0.15;
+
+/* Pages, and at which of the two offsets each is read: MOVED is a bit of its number. Memory is the arena's. */
+struct list {
+	uint32_t *at;
+	size_t n;
+};
+
+/* Does it make a difference whether the pages `x` are read where they say or at the other offset, beside pages
+ * `a`? `aside` is read
+ * at the other one anyway. */
+struct comparison {
+	struct list a, x, aside;
+	double llr;    /* so far: ln of the odds that there it overflows, and at the other it does not */
+	double less;   /* the contrary */
+	double misses; /* that it makes, on average */
+	double sum;
+	int rounds;
+};
+
+struct search {
+	struct xr_conflict *c;
+	struct xr_arena *arena;
+	struct list pool; /* pages not in use yet, in random order */
+	struct list a;    /* see conflict.h */
+	uint32_t x;
+	struct list innocent; /* known not to be members */
+	uint64_t at, elsewhere;
+	double bias; /* cycles that a page takes more at its offset than at the other, whatever it meets there */
+	size_t fill; /* lines that keep the first level busy */
+};
+
+static struct list joined(struct xr_arena *arena, struct list a, struct list b)
+{
+	struct list all = {xr_arena_array(arena, uint32_t, a.n + b.n + 1), a.n + b.n};
+
+	memcpy(all.at, a.at, a.n * sizeof *all.at);
+	memcpy(all.at + a.n, b.at, b.n * sizeof *all.at);
+	return all;
+}
+
+static struct list part(struct list l, size_t from, size_t to)
+{
+	return (struct list){l.at + from, to - from};
+}
+
+/* The same pages, each at its other offset. */
+static struct list moved(struct xr_arena *arena, struct list l)
+{
+	struct list other = {xr_arena_copy(arena, l.at, (l.n + 1) * sizeof *l.at), l.n};
+
+	for (size_t i = 0; i < l.n; i++)
+		other.at[i] ^= MOVED;
+	return other;
+}
+
+static void shuffle(struct list l, struct xr_rng *rng)
+{
+	for (size_t k = l.n; k > 1; k--) {
+		size_t j = (size_t)xr_rng_below(rng, k);
+		uint32_t swap = l.at[k - 1];
+
+		l.at[k - 1] = l.at[j];
+		l.at[j] = swap;
+	}
+}
+
+/* ---- asking -------------------------------------------------------------------------------------------------------- */
+
+static void add(const struct search *s, struct xr_places *places, struct list l, bool move)
+{
+	for (size_t i = 0; i < l.n; i++) {
+		bool moved = (l.at[i] & MOVED) != 0;
+
+		xr_places_add(places, (l.at[i] & ~MOVED) * s->c->item + (moved != move ? s->elsewhere : s->at));
+	}
+}
+
+/* Both laps; returns their length. */
+static size_t lay(const struct search *s, struct xr_arena *arena, const struct comparison *q, struct xr_spec *spec)
+{
+	size_t n = q->a.n + q->x.n + q->aside.n;
+	struct xr_places lap[2];
+	struct xr_rng order = {xr_rng_next(xr_run_rng(s->c->run))};
+
+	for (int twin = 0; twin < 2; twin++) {
+		struct xr_rng same = order;
+
+		lap[twin] = xr_places_new(arena, n);
+		add(s, &lap[twin], q->a, false);
+		add(s, &lap[twin], q->x, twin);
+		add(s, &lap[twin], q->aside, true);
+		xr_places_shuffle(&lap[twin], &same);
+		spec[twin] = xr_places_cycle(arena, &lap[twin], s->c->buffer, 0);
+		spec[twin].chain.unsettled = !s->c->settled;
+	}
+	return n;
+}
+
+/* One round: what each first lap takes more than its twin, in cycles, and what the twin takes; NAN: not read. */
+static int ask(struct search *s, const struct comparison *const *q, size_t n, double *more, double *whole)
+{
+	struct xr_arena arena = {0};
+	struct xr_spec spec[2 * BATCH] = {{0}};
+	struct xr_reading reading[2 * BATCH];
+	struct xr_effort effort = s->c->effort;
+	size_t length[BATCH], most = 0;
+	int status;
+
+	for (size_t i = 0; i < n; i++) {
+		length[i] = lay(s, &arena, q[i], spec + 2 * i);
+		most = length[i] > most ? length[i] : most;
+		*s->c->left -= 2 * (double)length[i];
+	}
+	if (effort.samples == 0)
+		effort = (struct xr_effort){.samples = SAMPLES,
+		                            .samples_max = SAMPLES,
+		                            .sample_ns = fmax(least_sample_ns, laps * visit_ns * (double)most)};
+	effort.quiet_ns = s->c->quiet_ns;
+	status = xr_run_time_with(s->c->run, &effort, spec, 2 * n, reading);
+	for (size_t i = 0; i < n && status == 0; i++) {
+		const struct xr_reading *lap = reading + 2 * i, *twin = lap + 1;
+		bool ok = lap->status == XR_READ_OK && twin->status == XR_READ_OK;
+
+		more[i] = ok ? (lap->cycles - twin->cycles) * (double)length[i] : NAN;
+		whole[i] = ok ? twin->cycles * (double)length[i] : NAN;
+	}
+	xr_arena_release(&arena);
+	return status;
+}
+
+/* ---- weighing ------------------------------------------------------------------------------------------------------ */
+
+/* Density of a difference d from what is expected, `reach`: how far those go that somebody else makes, in either lap. */
+static double bell(double d, double sigma, double reach)
+{
+	const double stray = 0.1; /* share of them */
+
+	return (1 - stray) * exp(-d * d / (2 * sigma * sigma)) / (sigma * sqrt(2 * M_PI)) + stray / (2 * reach);
+}
+
+/* Evidence that a difference is that of an overflow: one miss or more. How many depends on ways and policy:
+ * any number alike. */
+static double weigh(double more, double miss, double sigma)
+{
+	static const double misses[] = {0.3, 0.45, 0.7, 1, 1.5, 2.3, 3.5, 5.2, 8, 12, 18, 27, 40, 60};
+	enum { N = sizeof misses / sizeof *misses };
+	const double step = 0.2,
+		     reach = 2 * misses[N - 1] * miss; /* from one number to the next: a fifth to either side */
+	double sum = 0;
+
+	more = fmin(more, misses[N - 1] * miss);
+	for (size_t i = 0; i < N; i++)
+		sum += bell(more - misses[i] * miss, hypot(sigma, step * misses[i] * miss), reach) / N;
+	return log(sum / bell(more, sigma, reach));
+}
+
+/* Asks until each comparison is decided, or has been asked often enough; undecided: no. n at most BATCH. */
+static int decide(struct search *s, struct comparison *q, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		q[i].llr = q[i].less = q[i].sum = q[i].rounds = 0;
+	for (int round = 0; round<ROUNDS && * s->c->left> 0; round++) {
+		struct comparison *open[BATCH];
+		double more[BATCH], whole[BATCH];
+		size_t k = 0;
+
+		for (size_t i = 0; i < n; i++)
+			if (fabs(q[i].llr) < odds)
+				open[k++] = &q[i];
+		if (k == 0)
+			break;
+		if (ask(s, (const struct comparison *const *)open, k, more, whole) != 0)
+			return -1;
+		for (size_t i = 0; i < k; i++) {
+			double pages = (double)open[i]->x.n,
+			       sigma = hypot(s->c->noise * whole[i], uneven * s->c->miss * sqrt(pages));
+
+			if (!isfinite(more[i]))
+				continue;
+			more[i] -= s->bias * pages;
+			open[i]->llr += weigh(more[i], s->c->miss, sigma);
+			open[i]->less += weigh(-more[i], s->c->miss, sigma);
+			open[i]->sum += more[i];
+			open[i]->rounds++;
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		q[i].misses = q[i].rounds ? q[i].sum / q[i].rounds / s->c->miss : 0;
+	return 0;
+}
+
+static bool yes(const struct comparison *q)
+{
+	return q->llr >= odds;
+}
+
+/* How much two laps differ that are alike: of pages beside A one each, few of which can make a difference. */
+static int learn_noise(struct search *s)
+{
+	struct comparison q[NULLS];
+	const struct comparison *ask_about[NULLS];
+	double more[NULLS], whole[NULLS], share[NULLS], bias[NULLS];
+	size_t got = 0;
+
+	for (size_t i = 0; i < NULLS; i++) {
+		q[i] = (struct comparison){.a = s->a, .x = part(s->pool, s->pool.n - 1 - i, s->pool.n - i)};
+		ask_about[i] = &q[i];
+	}
+	if (ask(s, ask_about, NULLS, more, whole) != 0)
+		return -1;
+	for (size_t i = 0; i < NULLS; i++)
+		if (isfinite(more[i])) {
+			bias[got] = more[i];
+			share[got++] = more[i] / whole[i];
+		}
+	s->bias = got > 2 ? xr_median(bias, got) : 0;
+	s->c->noise = got > 2 ? fmax(least_noise, xr_mad(share, got)) : xr_noise_unknown().sigma;
+	return 0;
+}
+
+/* ---- x beside A -------------------------------------------------------------------------------------------------- */
+
+/* Innocent pages, so that there are enough at this offset: else the first level answers. */
+static void fill_up(struct search *s, struct list *l, uint32_t moved)
+{
+	size_t have = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		have += (l->at[i] & MOVED) == moved;
+	for (size_t i = 0; i < s->innocent.n && have < s->fill; i++)
+		if ((s->innocent.at[i] & MOVED) == moved) {
+			l->at[l->n++] = s->innocent.at[i];
+			have++;
+		}
+}
+
+/* x beside A but for [from, to). */
+static struct comparison without(struct search *s, size_t from, size_t to)
+{
+	struct list left = {xr_arena_array(s->arena, uint32_t, s->a.n + 2 * s->fill + 1), 0};
+
+	for (size_t i = 0; i < s->a.n; i++)
+		if (i < from || i >= to)
+			left.at[left.n++] = s->a.at[i];
+	fill_up(s, &left, 0);
+	fill_up(s, &left, MOVED);
+	return (struct comparison){.a = left, .x = {&s->x, 1}};
+}
+
+/* Does x still make its difference beside what is left? */
+static int holds(struct search *s, bool *still, double *misses)
+{
+	struct comparison q = without(s, 0, 0);
+
+	if (decide(s, &q, 1) != 0)
+		return -1;
+	*still = yes(&q);
+	*misses = q.misses;
+	return 0;
+}
+
+/* ---- growing ------------------------------------------------------------------------------------------------------- */
+
+/* The lines of A and X overflow, those of A do not: which page of X makes the most of it? What one half does not make beside A,
+ * the other makes beside A and that half. */
+static int bisect(struct search *s, struct list x, double misses)
+{
+	while (x.n > 1) {
+		struct list low = part(x, 0, x.n / 2), high = part(x, x.n / 2, x.n);
+		struct comparison q = {.a = s->a, .x = low, .aside = high};
+
+		if (decide(s, &q, 1) != 0)
+			return -1;
+		if (2 * q.misses >= misses) {
+			x = low;
+			misses = q.misses;
+		} else {
+			s->a = joined(s->arena, s->a, low);
+			x = high;
+			misses -= q.misses;
+		}
+	}
+	s->x = x.at[0];
+	return 0;
+}
+
+static int grow(struct search *s, bool *found)
+{
+	*found = false;
+	while (*s->c->left > 0 && s->pool.n > NULLS + 1) {
+		size_t k = s->a.n / 2;
+		struct list before = s->a;
+		struct comparison q = {.a = s->a};
+		double misses;
+
+		k = k < s->pool.n - NULLS ? k : s->pool.n - NULLS;
+		q.x = part(s->pool, 0, k);
+		s->pool = part(s->pool, k, s->pool.n);
+		if (decide(s, &q, 1) != 0)
+			return -1;
+		if (q.less >= odds) { /* it is at the other offset that they overflow */
+			q.x = moved(s->arena, q.x);
+			q.misses = -q.misses;
+			q.llr = q.less;
+		}
+		/* Many questions later it must still be there: else somebody else made the difference. */
+		if (yes(&q) && (bisect(s, q.x, q.misses) != 0 || holds(s, found, &misses) != 0))
+			return -1;
+		if (*found)
+			return 0;
+		s->a = joined(s->arena, before, q.x);
+		if (learn_noise(s) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- reducing ------------------------------------------------------------------------------------------------------ */
+
+/* Leaves out every block of which `out` says so. */
+static void leave_out(struct search *s, const bool *out, size_t n_blocks)
+{
+	struct list kept = {xr_arena_array(s->arena, uint32_t, s->a.n + 1), 0};
+
+	for (size_t i = 0; i < n_blocks; i++) {
+		struct list block = part(s->a, i * s->a.n / n_blocks, (i + 1) * s->a.n / n_blocks);
+
+		if (out[i])
+			s->innocent = joined(s->arena, s->innocent, block);
+		else
+			for (size_t j = 0; j < block.n; j++)
+				kept.at[kept.n++] = block.at[j];
+	}
+	s->a = kept;
+}
+
+/* One round over all blocks. Cautiously: of those that can go, one in two does. */
+static int reduce_by(struct search *s, size_t n_blocks, bool cautiously, size_t *gone)
+{
+	bool *out = xr_arena_array(s->arena, bool, n_blocks + 1);
+	struct comparison q[BATCH];
+
+	*gone = 0;
+	for (size_t done = 0; done < n_blocks; done += BATCH) {
+		size_t n = n_blocks - done < BATCH ? n_blocks - done : BATCH;
+
+		for (size_t i = 0; i < n; i++)
+			q[i] = without(s, (done + i) * s->a.n / n_blocks, (done + i + 1) * s->a.n / n_blocks);
+		if (decide(s, q, n) != 0)
+			return -1;
+		for (size_t i = 0; i < n; i++) {
+			out[done + i] = yes(&q[i]) && !(cautiously && xr_rng_below(xr_run_rng(s->c->run), 2));
+			*gone += out[done + i];
+		}
+	}
+	leave_out(s, out, n_blocks);
+	return 0;
+}
+
+static int reduce(struct search *s, struct xr_conflict_set *set)
+{
+	size_t n_blocks = BLOCKS;
+	int setbacks = 0, needed = 0;
+
+	while (*s->c->left > 0) {
+		struct list a = s->a, innocent = s->innocent;
+		size_t gone;
+		bool still;
+
+		shuffle(s->a, xr_run_rng(s->c->run));
+		n_blocks = n_blocks < s->a.n ? n_blocks : s->a.n;
+		if (reduce_by(s, n_blocks, setbacks > 0, &gone) != 0 || holds(s, &still, &set->misses) != 0)
+			return -1;
+		if (!still) { /* a member was left out, or what was seen was no overflow */
+			s->a = a;
+			s->innocent = innocent;
+			if (++setbacks > SETBACKS)
+				break;
+			continue;
+		}
+		setbacks = gone ? 0 : setbacks;
+		needed = gone ? 0 : needed + (n_blocks == s->a.n);
+		if (needed == 2) { /* each page is needed, twice over */
+			*set = (struct xr_conflict_set){XR_CONFLICT_FOUND, s->a.at,     s->x, s->a.n,
+			                                set->grown,        set->misses, s->at};
+			return 0;
+		}
+		if (gone < n_blocks / 4) /* so many members that most blocks have one */
+			n_blocks *= 2;
+	}
+	set->outcome = *s->c->left > 0 ? XR_CONFLICT_LOST : XR_CONFLICT_SPENT;
+	return 0;
+}
+
+/* Lines of earlier laps that a policy keeps make sets overflow that have room: once more without them. */
+static int check(struct search *s, struct xr_conflict_set *set)
+{
+	bool settled = s->c->settled, still;
+	int status;
+
+	s->c->settled = true;
+	status = holds(s, &still, &set->misses);
+	s->c->settled = settled;
+	if (status == 0 && !still)
+		set->outcome = XR_CONFLICT_LOST;
+	return status;
+}
+
+/* Another offset in the same page, which neither lines nor pairs of them share with the first, nor sets of the first level. */
+static uint64_t offset_beside(const struct xr_conflict *c, uint64_t at, uint64_t grain)
+{
+	uint64_t span = c->first_way < c->page ? c->first_way : c->page, n = span / grain;
+
+	if (n < 2) {
+		grain = c->line;
+		n = span / grain;
+	}
+	return n < 2 ? at
+	             : at / span * span + (at % span + (1 + xr_rng_below(xr_run_rng(c->run), n - 1)) * grain) % span;
+}
+
+/* One line of each page at the same offset, all in one set of the first level; or lines all over the pages, but never a
+ * neighbour of one: then there must be enough to fill the first level. */
+static void choose_offsets(struct search *s)
+{
+	struct xr_conflict *c = s->c;
+	uint64_t grain = c->item / 4 < OFFSET_GRAIN || c->line > OFFSET_GRAIN ? c->line : OFFSET_GRAIN;
+
+	s->fill = FILL * c->first_ways;
+	if (c->anywhere) {
+		c->item = APART * c->line;
+		s->elsewhere = APART / 2 * c->line;
+		s->fill *= (size_t)(c->first_way > c->item ? c->first_way / c->item : 1);
+	} else {
+		s->at = xr_rng_below(xr_run_rng(c->run), c->item / grain) * grain;
+		s->elsewhere = offset_beside(c, s->at, grain);
+	}
+}
+
+static bool begin(struct search *s, struct xr_conflict *c)
+{
+	struct xr_arena *arena = xr_run_arena(c->run);
+	size_t n;
+
+	*s = (struct search){.c = c, .arena = arena};
+	choose_offsets(s);
+	n = (size_t)(c->buffer.bytes / c->item);
+	if (n < 4 * s->fill + 2 * NULLS || s->at == s->elsewhere)
+		return false;
+	s->pool = (struct list){xr_arena_array(arena, uint32_t, n + 1), n};
+	for (uint32_t i = 0; i < n; i++)
+		s->pool.at[i] = i;
+	shuffle(s->pool, xr_run_rng(c->run));
+	s->a = joined(arena, part(s->pool, 0, s->fill), moved(arena, part(s->pool, s->fill, 2 * s->fill)));
+	s->pool = part(s->pool, 2 * s->fill, n);
+	s->innocent = part(s->pool, 0, 0);
+	return true;
+}
+
+int xr_conflict_find(struct xr_conflict *c, struct xr_conflict_set *set)
+{
+	struct search s;
+	bool found = false;
+
+	*set = (struct xr_conflict_set){.outcome = XR_CONFLICT_NEVER};
+	if (!(c->miss > 0) || !begin(&s, c))
+		return 0;
+	if (learn_noise(&s) != 0 || grow(&s, &found) != 0)
+		return -1;
+	set->grown = s.a.n;
+	if (found)
+		return reduce(&s, set) != 0 || (set->outcome == XR_CONFLICT_FOUND && check(&s, set) != 0) ? -1 : 0;
+	set->outcome = *c->left > 0 ? XR_CONFLICT_NEVER : XR_CONFLICT_SPENT;
+	return 0;
+}

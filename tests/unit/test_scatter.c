@@ -1,0 +1,122 @@
+/* The law of random lines: on curves it made itself, and on curves of real cores. */
+#include "infer/policy.h"
+#include "infer/scatter.h"
+#include "util/rng.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { KIB = 1024 };
+
+/* A second cache of 8 ways and 1 MiB behind an index nobody knows (Zen 4): pairs of random lines. Best and second of five. */
+static const struct xr_scatter_point zen4[] = {
+	{4096, 21.738},  {4096, 21.956},  {5138, 21.757},  {5138, 21.822},  {6445, 22.022},  {6445, 22.074},
+	{8084, 22.660},  {8084, 22.871},  {9054, 23.730},  {9054, 24.232},  {10141, 25.293}, {10141, 33.796},
+	{11358, 26.824}, {11358, 26.902}, {12721, 29.419}, {12721, 29.518}, {14248, 32.635}, {14248, 32.705},
+	{15957, 37.298}, {15957, 37.562}, {17872, 41.963}, {17872, 41.994}, {20017, 45.805}, {20017, 46.219},
+	{22419, 49.169}, {22419, 49.248}, {25110, 52.143}, {25110, 52.786}, {31498, 58.504}, {31498, 58.771},
+};
+/* The same of 512 KiB, single lines, so that the lines' neighbours take a part of it (Zen 3). */
+static const struct xr_scatter_point zen3[] = {
+	{1103, 19.87},  {1378, 19.83},  {1722, 19.84},  {2152, 19.85},  {2690, 19.89},  {3362, 20.07},
+	{4202, 22.10},  {5252, 27.22},  {6565, 36.80},  {8206, 52.35},  {10257, 53.12}, {12821, 54.77},
+	{16026, 55.64}, {20032, 55.46}, {25040, 55.44}, {31300, 56.25},
+};
+
+static struct xr_scatter_answer infer(const struct xr_scatter_point *point, size_t n, size_t ways, double lost)
+{
+	struct xr_arena arena = {0};
+	struct xr_scatter_question q = {.point = point, .n = n, .line = 64, .ways = ways, .most_lost = lost};
+	struct xr_scatter_answer a = xr_scatter_infer(&arena, &q);
+
+	xr_arena_release(&arena);
+	return a;
+}
+
+static void real_curves_have_their_capacity(void **state)
+{
+	struct xr_scatter_answer a = infer(zen4, sizeof zen4 / sizeof *zen4, 8, 0.3);
+
+	(void)state;
+	assert_true(a.capacity == 1024 * KIB);
+	assert_true(a.p_capacity > 0.5 && a.none < 0.01);
+	a = infer(zen3, sizeof zen3 / sizeof *zen3, 8, 0.3);
+	assert_true(a.capacity == 512 * KIB);
+	assert_true(a.p_capacity > 0.5 && a.none < 0.01);
+}
+
+/* Curves that the law itself makes, with noise. */
+static size_t draw_curve(struct xr_scatter_point *point, size_t ways, double sets, int policy, struct xr_rng *rng)
+{
+	struct xr_arena arena = {0};
+	size_t n = 0;
+
+	for (double load = 0.3; load < 3; load *= 1.25)
+		for (int draw = 0; draw < 3; draw++, n++) {
+			double misses = xr_scatter_misses(&arena, ways, policy, load * (double)ways, false);
+
+			point[n].lines = round(load * (double)ways * sets);
+			point[n].cycles = (20 + 50 * misses) * (1 + 0.005 * xr_rng_unit(rng));
+		}
+	xr_arena_release(&arena);
+	return n;
+}
+
+static void any_cache_is_found_again(void **state)
+{
+	static const int policy[] = {XR_LRU, XR_PLRU, XR_NRU, XR_RANDOM};
+	static const size_t ways[] = {2, 4, 5, 8, 12, 16, 20};
+	struct xr_scatter_point point[64];
+	struct xr_rng rng = {5};
+
+	(void)state;
+	for (size_t p = 0; p < 4; p++)
+		for (size_t w = 0; w < 7; w++) {
+			double sets = ldexp(1, 8 + (int)xr_rng_below(&rng, 5));
+			size_t n = draw_curve(point, ways[w], sets, policy[p], &rng);
+			struct xr_scatter_answer a = infer(point, n, ways[w], 0);
+
+			assert_true(a.capacity == sets * (double)ways[w] * 64);
+			assert_true(a.p_capacity > 0.5);
+			if (w != p) /* one each is enough: it takes its time */
+				continue;
+			a = infer(point, n, 0, 0); /* without the ways: about */
+			assert_true(fabs(log(a.mean / (sets * (double)ways[w] * 64))) < 0.35);
+		}
+}
+
+static void a_curve_that_no_cache_makes_is_none_of_these(void **state)
+{
+	struct xr_scatter_point point[24];
+	struct xr_scatter_answer a;
+
+	(void)state;
+	for (size_t i = 0; i < 24; i++) /* up and down */
+		point[i] = (struct xr_scatter_point){1000 * pow(1.2, (double)(i / 2)), i / 2 % 2 ? 20 : 60};
+	a = infer(point, 24, 8, 0);
+	assert_true(a.none > 0.5 && isnan(a.capacity));
+}
+
+static void nothing_is_concluded_from_nothing(void **state)
+{
+	struct xr_scatter_point flat[6] = {{100, 5}, {200, 5}, {400, 5}, {800, 5}, {1600, 5}, {3200, 5}};
+
+	(void)state;
+	assert_true(isnan(infer(flat, 6, 8, 0).capacity));
+	assert_true(isnan(infer(flat, 0, 8, 0).capacity));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(real_curves_have_their_capacity),
+		cmocka_unit_test(any_cache_is_found_again),
+		cmocka_unit_test(a_curve_that_no_cache_makes_is_none_of_these),
+		cmocka_unit_test(nothing_is_concluded_from_nothing),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
