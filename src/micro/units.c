@@ -229,7 +229,8 @@ static double operations_in(const struct xr_mix *mix)
 static bool fits_cycle(const struct units *u, const struct xr_mix *mix, double width)
 {
 	enum { WIDEST = 64 }; /* operations in a cycle that any core could start: readings may say they take no time */
-	return operations_in(mix) <= WIDEST && xr_ports_predict(&u->model, mix) <= one_cycle && slots_of(u, mix) <= width;
+	return operations_in(mix) <= WIDEST && xr_ports_predict(&u->model, mix) <= one_cycle &&
+	       slots_of(u, mix) <= width;
 }
 
 /* Sets that the model says take one cycle, and to which nothing can be added: operation `next` and later ones may

@@ -19,5 +19,5 @@ Finds
 .Li timer.resolution .
 .El
 
-# One entry for each file.
-$ ls $TOP/src/micro/*.c | sed 's|.*/||; s|\.c$||' > files; xray list | grep -oE '^[a-z]\w*' > listed; diff files listed
+# One entry for each file, or folder.
+$ (cd $TOP/src/micro && ls -d *.c */) | sed 's|/$||; s|\.c$||' | LC_ALL=C sort > files; xray list | grep -oE '^[a-z]\w*' > listed; diff files listed

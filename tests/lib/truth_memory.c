@@ -91,7 +91,8 @@ static bool sets_can_be_chosen(const struct xr_machine *m, int index)
 	const uint64_t ways = xr_machine_ways(c), way = c->capacity / ways;
 	const int nearer = before(m, index, XR_HOLDS_DATA);
 	const bool whole = c->index == XR_VIRTUAL || way <= m->page_bytes || !m->page_bytes ||
-	                   m->placement == XR_PLACE_CONTIGUOUS || (m->huge_bytes >= way && m->huge_bytes <= 4 * way * ways);
+	                   m->placement == XR_PLACE_CONTIGUOUS ||
+	                   (m->huge_bytes >= way && m->huge_bytes <= 4 * way * ways);
 	if (!whole || ways > 64 || c->hash || c->index_bits.n || c->modulo || c->slices || c->rival ||
 	    c->inclusion == XR_EXCLUSIVE || c->neighbours_gbs > 0 || c->way_bits.n)
 		return false;
@@ -99,8 +100,8 @@ static bool sets_can_be_chosen(const struct xr_machine *m, int index)
 		return true;
 	const struct xr_machine_cache *first = &m->cache[nearer];
 	const uint64_t first_ways = xr_machine_ways(first), first_way = first->capacity / first_ways;
-	return before(m, nearer, XR_HOLDS_DATA) < 0 && 2 * way >= 3 * first_ways * first_way && first->policy == XR_LRU &&
-	       first->index == XR_VIRTUAL;
+	return before(m, nearer, XR_HOLDS_DATA) < 0 && 2 * way >= 3 * first_ways * first_way &&
+	       first->policy == XR_LRU && first->index == XR_VIRTUAL;
 }
 
 static struct xr_truth cache_fact(const struct xr_machine *m, int index, const char *what)
