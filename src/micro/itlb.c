@@ -1,4 +1,4 @@
-/* Parameter: tlb.i1.entries, .ways, .penalty; tlb.i2.entries, .penalty.
+/* Parameter: tlb.i1.entries, .ways, .penalty.
  *
  * Idea: a TLB is a cache whose lines are pages (paper 000 §4.7), so the questions of micro/icache.c are put with
  * one block of

@@ -16,7 +16,7 @@ enum {
 	DRAWS = 3,   /* each with so many draws of lines */
 	COARSE = 16,
 };
-static const double visits_most = 9e5, visits_of_one = 3e5;
+static const double visits_most = 2.4e6, visits_of_one = 8e5;
 static const double far_more = 2; /* lines all over their pages make longer laps */
 static const double enough = 0.98;
 /* A set that was found, checked and verified is wrong one time in ten: a stranger that made a difference all the same. */
