@@ -53,8 +53,9 @@ struct search {
 	uint32_t x;
 	struct list innocent; /* known not to be members */
 	uint64_t at, elsewhere;
-	double bias; /* cycles that a page takes more at its offset than at the other, whatever it meets there */
-	size_t fill; /* lines that keep the first level busy */
+	double bias,
+		bias_error; /* cycles that a page takes more at its offset than at the other, whatever it meets there */
+	size_t fill;        /* lines that keep the first level busy */
 };
 
 static struct list joined(struct xr_arena *arena, struct list a, struct list b)
@@ -200,9 +201,10 @@ static int decide(struct search *s, struct comparison *q, size_t n)
 		if (ask(s, (const struct comparison *const *)open, k, more, whole) != 0)
 			return -1;
 		for (size_t i = 0; i < k; i++) {
-			double pages = (double)open[i]->x.n,
-			       sigma = hypot(s->c->noise * whole[i], uneven * s->c->miss * sqrt(pages));
+			double pages = (double)open[i]->x.n, sigma;
 
+			sigma = hypot(s->c->noise * whole[i], uneven * s->c->miss * sqrt(pages));
+			sigma = hypot(sigma, s->bias_error * pages);
 			if (!isfinite(more[i]))
 				continue;
 			more[i] -= s->bias * pages;
@@ -241,7 +243,11 @@ static int learn_noise(struct search *s)
 			bias[got] = more[i];
 			share[got++] = more[i] / whole[i];
 		}
+	/* A median's standard error, times the pages of a block, would make differences of its own: only what is beyond doubt. */
+	s->bias_error = got > 2 ? sqrt(M_PI / 2) * xr_mad(bias, got) / sqrt((double)got) : 0;
 	s->bias = got > 2 ? xr_median(bias, got) : 0;
+	if (fabs(s->bias) < 4 * s->bias_error)
+		s->bias = s->bias_error = 0;
 	s->c->noise = got > 2 ? fmax(least_noise, xr_mad(share, got)) : xr_noise_unknown().sigma;
 	return 0;
 }

@@ -482,6 +482,15 @@ static int spread_latency(struct outer *o, const struct xr_second_level *l)
 	return 0;
 }
 
+static int latency_of_few_ways(struct outer *o, double bytes)
+{
+	struct xr_second_level l = second_for(o);
+
+	l.ways = 4;
+	l.law.capacity = bytes;
+	return spread_latency(o, &l);
+}
+
 /* Ways and capacity of the second level whatever its index; *found: they are known. */
 static int find_anyhow(struct outer *o, bool *found)
 {
@@ -520,11 +529,11 @@ static int find_second(struct outer *o)
 	if (found)
 		return 0;
 	e = effective_for(o, 1);
-	return xr_effective_find(&e, &o->h.walk) != 0 ||
-	                       put_effective(o, 1, &e,
-	                                     g.trouble ? g.trouble : "pages disagree about the number of ways")
-	               ? -1
-	               : 0;
+	if (xr_effective_find(&e, &o->h.walk) != 0 ||
+	    put_effective(o, 1, &e, g.trouble ? g.trouble : "pages disagree about the number of ways") != 0)
+		return -1;
+	/* Lines that few ways would keep, of as much as walks find: enough to have its latency from. */
+	return e.bytes < e.page ? 0 : latency_of_few_ways(o, e.bytes);
 }
 
 /* Those between the second and the last one. */
