@@ -107,7 +107,8 @@ static void truths_follow_the_file(void **state)
 	value(&m, "cache.levels", "3");
 	value(&m, "cache.l1d.capacity", "49152");
 	value(&m, "cache.l2.ways", "20");
-	value(&m, "cache.l2.policy", "\"srrip\"");
+	value(&m, "cache.l1d.policy", "\"plru\"");
+	kind(&m, "cache.l2.policy", XR_TRUTH_HIDDEN); /* its sets cannot be chosen where pages lie anywhere */
 	value(&m, "cache.l3.shared_by", "8");
 	value(&m, "tlb.d2.entries", "1536");
 	value(&m, "tlb.i1.ways", "8");

@@ -75,8 +75,8 @@ static long long bytes_of_an_entry(uint64_t pages, long long *entries)
 	xr_target_init(&t.target, &backend);
 	t.target.info = *xr_target_info(t.model);
 	assert_int_equal(xr_engine_run(&t.target, xr_micro_table, &plan, 1, NULL, d, &outcome, &err), 0);
-	long long bytes = (long long)xr_description_number(d, "tlb.d1.page", 0);
-	*entries = (long long)xr_description_number(d, "tlb.d1.entries", 0);
+	long long bytes = (long long)xr_fact_value(xr_description_fact(d, "tlb.d1.page"), 0); /* doubted or not */
+	*entries = (long long)xr_fact_value(xr_description_fact(d, "tlb.d1.entries"), 0);
 	xr_description_free(d);
 	xr_target_deinit(&t.target);
 	xr_target_free(t.model);
