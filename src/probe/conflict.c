@@ -243,7 +243,7 @@ static int learn_noise(struct search *s)
 			bias[got] = more[i];
 			share[got++] = more[i] / whole[i];
 		}
-	/* A median's standard error, times the pages of a block, would make differences of its own: only what is beyond doubt. */
+	/* Its error, times the pages of a block, would make differences of its own: only what is beyond doubt. */
 	s->bias_error = got > 2 ? sqrt(M_PI / 2) * xr_mad(bias, got) / sqrt((double)got) : 0;
 	s->bias = got > 2 ? xr_median(bias, got) : 0;
 	if (fabs(s->bias) < 4 * s->bias_error)

@@ -20,8 +20,8 @@
 #include <string.h>
 
 enum { CORES = 40, ROWS = 160, TRIES = 4, RUNS = 5 };
-/* Of all that the record lists as right, so few may fail every time: of thousands of facts that are right now and then, some were
- * right when the record was made. */
+/* Of all that the record lists as right, so few may fail every time: of thousands of facts that are right now and then,
+ * some were right when the record was made. */
 static const double chance = 0.001;
 static const char *const page = "docs/cores.md";
 
