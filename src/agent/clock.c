@@ -67,6 +67,7 @@ static double find_common_step(void)
 {
 	enum { LOOKS = 96, SETTLED = 32, SAME = 64 };
 	static volatile int spun;
+	(void)spun;
 	double first = 0, step = 0, last = xr_now_ns();
 	for (int n = 0; n < LOOKS; n++) {
 		double now, rest;

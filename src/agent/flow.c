@@ -63,6 +63,7 @@ static size_t next(const struct way *way, size_t at, size_t by)
 #define LOAD(i) (void)p[i];
 #define STORE(i) p[i] = x;
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): types and attributes cannot be in parentheses */
 /* V: the type of one access. A block is 16 of the widest. */
 #define KERNELS(name, V, ATTRIBUTES)                                                                                   \
 	ATTRIBUTES static void read_##name(struct way *way, size_t blocks)                                             \
@@ -359,3 +360,4 @@ void xr_flow_free(struct xr_agent_flow *flow)
 	}
 	free(flow);
 }
+/* NOLINTEND(bugprone-macro-parentheses) */

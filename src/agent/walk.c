@@ -500,7 +500,7 @@ static int by_number(const void *a, const void *b)
 /* A block that comes twice has two successors, which a direct jump cannot have. */
 static int comes_twice(const uint32_t *list, size_t n)
 {
-	uint32_t *sorted = malloc(n * sizeof *sorted);
+	uint32_t *sorted = malloc((n + 1) * sizeof *sorted);
 	int twice = !sorted;
 	if (sorted) {
 		memcpy(sorted, list, n * sizeof *sorted);

@@ -193,7 +193,7 @@ struct xr_replacement xr_replacement_find(struct xr_arena *arena, const int *pol
 {
 	struct xr_belief belief = xr_belief_new(arena, n_policies, priors(arena, policy, n_policies));
 	double *log_of = xr_arena_array(arena, double, n_policies), *cost = xr_arena_array(arena, double, n_policies);
-	double *square = xr_arena_array(arena, double, n_policies), base[BASES];
+	double *square = xr_arena_array(arena, double, n_policies), base[BASES] = {0};
 	const double free = ((double)seen->n - (double)seen->n_bases - 1) / 2;
 	struct xr_replacement found = {.policy = -1};
 	if (!seen->n)

@@ -238,7 +238,7 @@ static size_t make_pool(struct xr_hunt *h, bool full, struct candidate *pool)
 static int ask_best(struct xr_hunt *h, bool full, struct candidate *pool, size_t n, double *most)
 {
 	struct round round = {.n = 0};
-	double tells[POOL];
+	double tells[POOL] = {0};
 	for (size_t i = 0; i < n; i++) /* per visit: a longer lap takes longer */
 		tells[i] = pool[i].asked >= XR_CONFLICT_LOOKS / FEWER ? 0 : xr_stack_tells(&h->s, &pool[i].q);
 	*most = n ? xr_max(tells, n) : 0;

@@ -18,7 +18,7 @@ static void play(enum xr_policy policy, uint64_t ways, const char *uses, char *l
 {
 	struct xr_rng rng = {1};
 	struct xr_array a;
-	xr_array_init(&a, 1, ways, policy, &rng);
+	xr_array_init(&a, 1, ways, (int)policy, &rng);
 	for (size_t i = 0; uses[i]; i++) {
 		uint64_t *line = xr_array_find(&a, 0, (uint64_t)uses[i]);
 		struct xr_victim victim = {0};

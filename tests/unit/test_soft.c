@@ -53,7 +53,7 @@ static double walk(enum xr_policy policy, size_t ways, size_t n, uint64_t seed)
 	size_t missed = 0;
 	enum { LAPS = 60 };
 
-	xr_array_init(&a, 1, ways, policy, &rng);
+	xr_array_init(&a, 1, ways, (int)policy, &rng);
 	for (size_t i = 0; i < (32 + LAPS) * n; i++) {
 		uint64_t place = i < 32 * n ? xr_rng_below(&rng, n) : i % n, *line = xr_array_find(&a, 0, place);
 		struct xr_victim victim;

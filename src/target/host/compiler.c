@@ -131,7 +131,7 @@ static void find_triple(struct xr_toolchain *tc)
 /* A file as it is now: another compiler of the same name is another compiler. */
 static uint64_t file_key(uint64_t key, const char *word)
 {
-	struct stat st;
+	struct stat st = {0};
 	char *path = strchr(word, '/') ? xr_strdup(word) : xr_program_find(word);
 	key = xr_hash(key, word, strlen(word));
 	if (path && !stat(path, &st)) {
