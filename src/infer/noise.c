@@ -30,7 +30,7 @@ static double lengthened(double y, double sigma, double scale)
 {
 	double z = (sigma / scale - y / sigma) / M_SQRT2;
 
-	if (z > 25) /* erfc underflows where the exponential overflows: far to the left there is none */
+	if (z > 25) /* erfc underflows where the exponential overflows: no density far to the left */
 		return 0;
 	return exp(sigma * sigma / (2 * scale * scale) - y / scale) * erfc(z) / (2 * scale);
 }

@@ -105,7 +105,7 @@ const char *xr_foreign_why(int code)
 	}
 }
 
-static int write_all(int fd, const char *data, size_t len)
+int xr_write_all(int fd, const char *data, size_t len)
 {
 	while (len) {
 		ssize_t put = write(fd, data, len);
@@ -124,7 +124,7 @@ static int write_with_mode(const char *path, const void *data, size_t len, mode_
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (fd < 0)
 		return -1;
-	int status = write_all(fd, data, len), saved = errno;
+	int status = xr_write_all(fd, data, len), saved = errno;
 	if (close(fd) && !status) {
 		status = -1;
 		saved = errno;

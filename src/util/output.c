@@ -1,5 +1,6 @@
 #include "util/output.h"
 
+#include "util/files.h"
 #include "util/strbuf.h"
 
 #include <errno.h>
@@ -14,20 +15,6 @@
 static int cannot(const char *path, int why, struct xr_error *err)
 {
 	return xr_fail(err, XR_EXIT_USE, "cannot write %.800s: %s", path, strerror(why ? why : EIO));
-}
-
-static int write_all(int fd, const char *data, size_t len)
-{
-	while (len) {
-		ssize_t put = write(fd, data, len);
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put < 0)
-			return -1;
-		data += put;
-		len -= (size_t)put;
-	}
-	return 0;
 }
 
 /* Something that is there and is no file: it is written to, not replaced. */
@@ -46,7 +33,7 @@ static int write_stream(const char *path, const void *data, size_t len, struct x
 	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
 		return cannot(path, errno, err);
-	int status = write_all(fd, data, len), why = errno;
+	int status = xr_write_all(fd, data, len), why = errno;
 	if (close(fd) && !status) {
 		status = -1;
 		why = errno;
@@ -84,7 +71,7 @@ int xr_output_write(const char *path, const void *data, size_t len, struct xr_er
 		xr_strbuf_release(&fresh);
 		return cannot(path, why, err);
 	}
-	if (write_all(fd, data, len) || (fsync(fd) && errno != EINVAL && errno != ENOTSUP)) {
+	if (xr_write_all(fd, data, len) || (fsync(fd) && errno != EINVAL && errno != ENOTSUP)) {
 		status = -1;
 		why = errno;
 	}
