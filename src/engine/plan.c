@@ -196,7 +196,14 @@ static size_t worth(const struct xr_micro *const *table, const struct choice *ch
 	return best;
 }
 
-/* Cheap ones early: whoever interrupts gets most facts for the time. */
+/* Cheap ones early: whoever interrupts gets most facts for the time. Pictures last: they decide nothing. */
+static bool comes_before(const struct xr_micro *a, size_t a_rank, const struct xr_micro *b, size_t b_rank)
+{
+	if (a->late != b->late)
+		return b->late;
+	return a_rank < b_rank || (a_rank == b_rank && a->cost_s < b->cost_s);
+}
+
 static int place(struct xr_order *order, const struct xr_micro *const *table, struct choice *choice, size_t n_chosen,
                  bool hurried, struct xr_error *err)
 {
@@ -207,8 +214,7 @@ static int place(struct xr_order *order, const struct xr_micro *const *table, st
 		long best = -1;
 		for (size_t i = 0; table[i]; i++)
 			if (choice[i].chosen && !choice[i].placed && ready(table, choice, i) &&
-			    (best < 0 || rank[i] < rank[best] ||
-			     (rank[i] == rank[best] && table[i]->cost_s < table[best]->cost_s)))
+			    (best < 0 || comes_before(table[i], rank[i], table[best], rank[best])))
 				best = (long)i;
 		if (best < 0)
 			return xr_fail(err, XR_EXIT_USE, "micro-benchmarks need each other in a circle");

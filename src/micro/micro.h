@@ -36,6 +36,7 @@ struct xr_micro {
 	int (*run)(struct xr_run *run);                     /* 0; -1 only when xr_run_time() said so */
 	const char *(*word)(int i); /* the i-th of the words that `*` in finds stands for, NULL after the last. May itself be
 	                             * NULL: any word */
+	bool late;                 /* for people to look at: runs after all others, whatever it costs */
 };
 
 /* Times specifications, see xr_target_time(); cycles are true core cycles once `frequency` has run. 0; -1: stop now

@@ -41,6 +41,23 @@ static void put_lost(struct xr_description *d, const struct xr_reading *quick, c
 		             100 * lost);
 }
 
+/* Runs one after the other, each ended by a stop: when it ended, and how long nobody had disturbed. */
+static void put_over_time(struct xr_description *d, struct xr_fact *fact, const struct xr_reading *stops, size_t n)
+{
+	enum { MOST = 512 }; /* more would not be told apart in a picture */
+	double at[MOST], run[MOST], now = 0;
+	n = n < MOST ? n : MOST;
+	for (size_t i = 0; i < n; i++) {
+		now += stops->sample[i];
+		at[i] = now;
+		run[i] = stops->sample[i];
+	}
+	if (n < 3)
+		return;
+	xr_series_put(d, "noise.time", "time", "ns", at, "undisturbed until then", "ns", run, n);
+	xr_fact_add_series(fact, "noise.time");
+}
+
 static void put_interrupts(struct xr_description *d, const struct xr_reading *stops, double window_ns)
 {
 	if (stops->status == XR_READ_UNSUPPORTED) {
@@ -49,7 +66,9 @@ static void put_interrupts(struct xr_description *d, const struct xr_reading *st
 	}
 	/* a reading without samples means that nothing stopped the thread */
 	int n = stops->status == XR_READ_OK ? stops->samples : 0;
-	xr_fact_number(d, "noise.interrupts", n / (window_ns / 1e9), "1/s", n >= 20 ? 0.9 : 0.7, "steps of the clock");
+	struct xr_fact *fact = xr_fact_number(d, "noise.interrupts", n / (window_ns / 1e9), "1/s", n >= 20 ? 0.9 : 0.7,
+	                                      "steps of the clock");
+	put_over_time(d, fact, stops, (size_t)n);
 }
 
 static void put_clock(struct xr_description *d, const struct xr_reading *r, int n, const struct xr_reading *stream)

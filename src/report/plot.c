@@ -225,7 +225,7 @@ static bool is_curve(const struct xr_series *s)
 /* The curve of latency over size, by whatever engine measured it. */
 static const struct xr_series *latency_curve(const struct xr_description *d)
 {
-	static const char *const ids[] = {"memory.latency.size", "memory.curve", "cache.curve", "cache.walk"};
+	static const char *const ids[] = {"memory.curve.small", "cache.walk"};
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
 		if (is_curve(xr_description_series(d, ids[i])))
 			return xr_description_series(d, ids[i]);
@@ -234,7 +234,7 @@ static const struct xr_series *latency_curve(const struct xr_description *d)
 
 static size_t draw_all(const struct plot *p, const struct xr_description *d)
 {
-	static const char *const also[] = {"tlb.data"};
+	static const char *const also[] = {"memory.curve.huge", "tlb.data"};
 	size_t drawn = print_hierarchy(p, d);
 	const struct xr_series *s = latency_curve(d);
 	if (s) {

@@ -75,17 +75,20 @@ static const char *const needs_broken[] = {"broken", NULL}, *const needs_a[] = {
 			 *const needs_b[] = {"size.b", NULL};
 static const char *const needs_none_such[] = {"none_such", NULL}, *const needs_user[] = {"user", NULL};
 
-static const struct xr_micro clock_micro = {"clock", "the clock", clock_finds, NULL, 1, 0, NULL, run_clock, NULL};
+static const struct xr_micro clock_micro = {"clock", "the clock", clock_finds, NULL, 1,
+                                            0,       NULL,        run_clock,   NULL, false};
 static const struct xr_micro sizes_micro = {"sizes",      "sizes", sizes_finds, needs_clock, 0.1,
-                                            1u << XR_OPS, NULL,    run_sizes,   NULL};
-static const struct xr_micro broken_micro = {"broken", "gives up", broken_finds, nothing, 3, 0, NULL, run_broken, NULL};
+                                            1u << XR_OPS, NULL,    run_sizes,   NULL,        false};
+static const struct xr_micro broken_micro = {"broken", "gives up", broken_finds, nothing, 3,
+                                             0,        NULL,       run_broken,   NULL,    false};
 static const struct xr_micro walker_micro = {"walker",      "walks", user_finds, NULL, 1,
-                                             1u << XR_WALK, NULL,    run_user,   NULL};
-static const struct xr_micro absent_micro = {"absent", "absent", user_finds, NULL, 1, 0, not_here, run_user, NULL};
+                                             1u << XR_WALK, NULL,    run_user,   NULL, false};
+static const struct xr_micro absent_micro = {"absent", "absent", user_finds, NULL, 1,
+                                             0,        not_here, run_user,   NULL, false};
 
 static struct xr_micro user_of(const char *const *needs)
 {
-	return (struct xr_micro){"user", "uses", user_finds, needs, 0.5, 0, NULL, run_user, NULL};
+	return (struct xr_micro){"user", "uses", user_finds, needs, 0.5, 0, NULL, run_user, NULL, false};
 }
 
 /* ---- running them ------------------------------------------------------------------------------------------------ */
@@ -188,6 +191,19 @@ static void in_a_hurry_what_people_ask_for_most_comes_first(void **state)
 	assert_true(place_in(&order, "cache.l2.capacity") < place_in(&order, "threads.contexts.int"));
 	assert_true(place_in(&order, "op.add.i32.latency") < place_in(&order, "units.width"));
 	assert_true(place_in(&order, "memory.latency") < place_in(&order, "registers.int"));
+	xr_arena_release(&arena);
+}
+
+static void pictures_come_last_whatever_they_cost(void **state)
+{
+	struct xr_arena arena = {0};
+	struct xr_order order;
+	struct xr_error err;
+	(void)state;
+	for (int hurried = 0; hurried < 2; hurried++) {
+		assert_int_equal(xr_order_make(&order, &arena, xr_micro_table, NULL, 0, hurried, &err), 0);
+		assert_int_equal(place_in(&order, "memory.curve.small"), order.n - 1);
+	}
 	xr_arena_release(&arena);
 }
 
@@ -403,6 +419,7 @@ int main(void)
 		cmocka_unit_test(a_circle_of_needs_is_an_error),
 		cmocka_unit_test(a_selection_takes_what_it_needs_and_no_more),
 		cmocka_unit_test(in_a_hurry_what_people_ask_for_most_comes_first),
+		cmocka_unit_test(pictures_come_last_whatever_they_cost),
 		cmocka_unit_test(a_micro_benchmark_can_be_named_itself),
 		cmocka_unit_test(an_unknown_fact_is_wrong_use_with_the_nearest),
 		cmocka_unit_test(cycles_are_core_cycles_once_the_clock_is_known),
