@@ -108,7 +108,7 @@ test-targets: ## install cross compilers and emulators, then try other machines:
 	$(SUBMAKE) all
 	@tests/run $(BUILD) targets
 lab: all programs ## the suites of random machines with N machines each (default 240)
-	@XR_DEEP=$(or $(N),240) tests/run $(BUILD) model/test_machines model/test_second
+	@XR_DEEP=$(or $(N),240) tests/run $(BUILD) model/test_machines model/test_second model/test_behaviour
 cores-table: all programs ## what is found on the cores of machines/cores: writes docs/cores.md, which the tests hold to (N runs each, default 5)
 	@$(BUILD)/tests/model/test_cores --table $(or $(N),5) > $(BUILD)/cores.md && mv $(BUILD)/cores.md docs/cores.md
 rates: all programs ## what is found on random machines: writes tests/model/rates.txt, which the tests hold to (N machines, default 900)

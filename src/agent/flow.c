@@ -47,7 +47,7 @@ static void rest(unsigned long steps)
 
 	for (; steps > 0; steps--) {
 		x += step;
-		x ^= step;
+		x ^= steps; /* what changes nothing would be left out */
 	}
 	sink = x;
 }

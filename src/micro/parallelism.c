@@ -278,7 +278,7 @@ static int run(struct xr_run *run)
 }
 
 static const char *const finds[] = {"cache.*.parallelism", "memory.parallelism", "tlb.walks", NULL};
-static const char *const needs[] = {"cache_outer", "tlb", "bandwidth", NULL};
+static const char *const needs[] = {"cache_outer", "tlb", "bandwidth", "write", NULL};
 
 const struct xr_micro xr_micro_parallelism = {
 	.id = "parallelism",

@@ -72,4 +72,8 @@ void xr_machine_behave(struct xr_machine *m, uint64_t seed)
 	struct xr_rng rng = {seed * UINT64_C(0x9e3779b97f4a7c15) + 17};
 	move_traffic(m, &rng);
 	move_policies(m, &rng);
+	if (chance(&rng, 0.3))
+		m->cache[0].write_allocate = 0;
+	if (chance(&rng, 0.2))
+		m->cache[0].write_back = 0;
 }

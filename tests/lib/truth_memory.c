@@ -144,7 +144,7 @@ static struct xr_truth cache_fact(const struct xr_machine *m, int index, const c
 	if (is(what, "write_allocate"))
 		return exact(json_boolean(c->write_allocate));
 	if (is(what, "write_back"))
-		return exact(json_boolean(c->write_back));
+		return hidden_if(true, "stores may be as quick either way", exact(json_boolean(c->write_back)));
 	if (is(what, "unified"))
 		return exact(json_boolean(c->holds == XR_HOLDS_BOTH));
 	if (is(what, "index"))
@@ -305,15 +305,13 @@ struct xr_truth xr_truth_of_tlb(const struct xr_machine *m, const struct words *
 
 struct xr_truth xr_truth_of_memory(const struct xr_machine *m, const struct words *w)
 {
-	uint64_t largest = 0, line = 64;
+	uint64_t largest = 0;
 	for (int i = 0; i < m->n_caches; i++)
-		if (m->cache[i].holds & XR_HOLDS_DATA) {
-			largest = m->cache[i].capacity > largest ? m->cache[i].capacity : largest;
-			line = m->cache[i].line_bytes;
-		}
+		if (m->cache[i].holds & XR_HOLDS_DATA && m->cache[i].capacity > largest)
+			largest = m->cache[i].capacity;
 	bool small = largest * 4 > m->memory_bytes;
 	const char *what = w->word[1], *why = "memory is hardly larger than the caches";
-	double latency_ns = m->memory_latency / (m->mhz * 1e-3), one = (double)line * m->parallelism / latency_ns;
+	double latency_ns = m->memory_latency / (m->mhz * 1e-3);
 	if (is(what, "latency"))
 		return hidden_if(small, why, in_cycles(m, m->memory_latency));
 	if (is(what, "latency_ns"))
@@ -329,10 +327,13 @@ struct xr_truth xr_truth_of_memory(const struct xr_machine *m, const struct word
 		                 exact(json_boolean(m->resizing && m->huge_bytes)));
 	if ((is(what, "bandwidth") && is(w->word[3], "one")) || is(what, "throughput"))
 		return hidden_if(small, why, xr_truth_of_flow(m, "memory", what, w->word[2]));
-	if (is(what, "bandwidth") && is(w->word[2], "read")) {
-		double one_gbs = fmin(one, m->bandwidth_gbs), all = fmin(m->bandwidth_gbs, one_gbs * m->cores);
-		return hidden_if(small, why,
-		                 number((is(w->word[3], "all") ? all : one_gbs) * 1e9, 0.1 + clock_error(m), 0));
+	if (is(what, "bandwidth") && is(w->word[2], "read") && is(w->word[3], "all")) {
+		struct xr_truth truth = xr_truth_of_flow(m, "memory", what, "read");
+		double all = json_number_value(truth.value) * m->cores;
+		if (truth.kind != XR_TRUTH_VALUE || m->second[0])
+			return truth;
+		json_real_set(truth.value, fmin(m->bandwidth_gbs * 1e9, all));
+		return hidden_if(small, why, truth);
 	}
 	return unsaid;
 }
