@@ -168,7 +168,7 @@ void xr_run_step(struct xr_run *run, uint64_t seed, const enum xr_end *ends)
 	const char *reason;
 	run->step_start_s = xr_now_s();
 	run->step_fraction = 0;
-	run->step_deadline_s = deadline_s(run);
+	run->watch = (struct xr_watch){deadline_s(run), run->plan->interrupt};
 	run->rng.state = seed ^ text_seed(micro->id);
 	run->end = XR_END_DONE;
 	xr_description_set_micro(run->description, micro->id);
@@ -186,7 +186,7 @@ void xr_run_step(struct xr_run *run, uint64_t seed, const enum xr_end *ends)
 		explain(run, XR_FAILED, reason);
 	} else {
 		xr_run_report(run, "", false);
-		xr_target_until(run->target, run->step_deadline_s, run->plan->interrupt);
+		xr_target_until(run->target, run->watch.end_s, run->watch.interrupt);
 		xr_target_settle(run->target);
 		if (micro->run(run) && run->end == XR_END_DONE)
 			run->end = XR_END_BROKEN;

@@ -79,8 +79,8 @@ void xr_quality_after(struct xr_run *run, const enum xr_end *ends)
 			before[i] = xr_description_number(run->description, ids[i], -1);
 		run->step = noise;
 		run->end = XR_END_DONE;
-		run->step_deadline_s = run->plan->budget_s > 0 ? run->start_s + run->plan->budget_s : 0;
-		xr_target_until(run->target, run->step_deadline_s, run->plan->interrupt);
+		run->watch.end_s = run->plan->budget_s > 0 ? run->start_s + run->plan->budget_s : 0;
+		xr_target_until(run->target, run->watch.end_s, run->plan->interrupt);
 		xr_description_set_micro(run->description, noise->micro->id);
 		bool again = noise->micro->run(run) == 0;
 		xr_description_set_micro(run->description, NULL);

@@ -1,7 +1,5 @@
 #include "engine/run.h"
 
-#include "util/watch.h"
-
 /* --quick: enough samples for the order statistic to leave out the worst, no more. */
 enum { QUICK_SAMPLES = 5, QUICK_SAMPLES_MAX = 15 };
 
@@ -16,13 +14,18 @@ static int stop(struct xr_run *run, enum xr_end why)
 	return -1;
 }
 
-static int may_go_on(struct xr_run *run)
+int xr_run_go_on(struct xr_run *run)
 {
 	if (run->plan->interrupt && *run->plan->interrupt)
 		return stop(run, XR_END_INTERRUPTED);
-	if (run->step_deadline_s > 0 && xr_now_s() > run->step_deadline_s)
+	if (xr_watch_over(&run->watch))
 		return stop(run, XR_END_BUDGET);
 	return 0;
+}
+
+const struct xr_watch *xr_run_watch(const struct xr_run *run)
+{
+	return &run->watch;
 }
 
 static struct xr_effort quick_effort(const struct xr_effort *asked)
@@ -61,7 +64,7 @@ int xr_run_time_with(struct xr_run *run, const struct xr_effort *effort, const s
                      struct xr_reading *out)
 {
 	struct xr_effort quick;
-	if (may_go_on(run))
+	if (xr_run_go_on(run))
 		return -1;
 	if (run->quick) {
 		quick = quick_effort(effort);
@@ -73,7 +76,7 @@ int xr_run_time_with(struct xr_run *run, const struct xr_effort *effort, const s
 			run,
 			XR_END_INTERRUPTED); /* the interrupt may have hit the target too: whatever it says is void */
 	if (rc)                              /* the target stops, too, when there is no more time */
-		return may_go_on(run) ? -1 : stop(run, XR_END_LOST);
+		return xr_run_go_on(run) ? -1 : stop(run, XR_END_LOST);
 	for (size_t i = 0; i < n; i++)
 		to_core_cycles(run, &specs[i], &out[i]);
 	return 0;

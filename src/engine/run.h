@@ -4,6 +4,7 @@
 
 #include "engine/plan.h"
 #include "micro/micro.h"
+#include "util/watch.h"
 
 enum xr_end {
 	XR_END_DONE,
@@ -28,7 +29,7 @@ struct xr_run {
 	bool quick;
 	double reference_cycles;         /* core cycles of one reference operation */
 	double start_s, step_start_s;
-	double step_deadline_s;          /* 0: none */
+	struct xr_watch watch;           /* of the micro-benchmark at work */
 	double step_fraction;
 	double cost_done_s, spent_done_s; /* estimated and true time of those that ended: their ratio scales what remains */
 	enum xr_end end;                 /* why xr_run_time() said stop */

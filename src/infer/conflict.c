@@ -255,8 +255,13 @@ double xr_conflict_log(struct xr_conflict *c, const struct xr_conflict_model *m,
                        double penalty[2])
 {
 	struct row *row = xr_arena_array(c->arena, struct row, c->n + 1);
-	double each[SLACKS], fitted[SLACKS][2];
+	double each[SLACKS], fitted[SLACKS][2] = {{0}};
 	size_t n = 0, best = 0;
+	if (xr_watch_over(c->watch)) {
+		if (penalty)
+			memcpy(penalty, fitted[0], sizeof fitted[0]);
+		return -INFINITY;
+	}
 	for (size_t i = 0; i < c->n; i++) {
 		const struct xr_conflict_point *p = &c->point[i];
 		const double ratio = xr_conflict_ratio(p);

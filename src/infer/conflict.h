@@ -20,6 +20,7 @@
 #include "infer/misses.h"
 #include "infer/noise.h"
 #include "util/arena.h"
+#include "util/watch.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,6 +62,7 @@ struct xr_conflict {
 	size_t n;
 	struct xr_conflict_known *known; /* how full sets get, for what was asked before */
 	size_t n_known;
+	const struct xr_watch *watch;    /* when it is over everything is impossible, which takes no time. NULL: never */
 };
 
 /* Learns the noise from looks at the same pairs. */

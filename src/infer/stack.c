@@ -411,6 +411,8 @@ double xr_stack_tells(struct xr_stack *s, const struct xr_conflict_point *questi
 	 * them is asked all the same. */
 	struct xr_belief doubted = xr_belief_new(s->c.arena, s->n, NULL);
 	double *predicted = xr_arena_array(s->c.arena, double, s->n + 1), base = NAN;
+	if (xr_watch_over(s->c.watch))
+		return 0;
 	for (size_t i = 0; i <= s->n; i++)
 		doubted.log[i] = s->belief.log[i] / SHARED;
 	for (size_t i = 0; i < s->c.n && !(base > 0); i++)

@@ -93,12 +93,15 @@ static int climb(struct xr_hunt *h, unsigned to)
 	return look(h, &round, LOOKS);
 }
 
-static void begin(struct xr_hunt *h)
+/* There are thousands of hypotheses: this may take as long as asking. */
+static int begin(struct xr_hunt *h)
 {
 	h->s.stride = h->stride / h->j.unit;
 	h->s.may_decode = h->may_decode;
+	h->s.c.watch = xr_run_watch(h->j.run);
 	xr_stack_begin(&h->s, xr_run_arena(h->j.run), h->j.point, h->j.n);
 	h->best = xr_belief_best(&h->s.belief, NULL);
+	return xr_run_go_on(h->j.run);
 }
 
 static unsigned capacity_of(const struct xr_hunt *h, size_t i)
@@ -121,7 +124,8 @@ static int first_curve(struct xr_hunt *h)
 		if (h->j.trouble || h->tried == before)
 			break;
 		before = h->tried;
-		begin(h);
+		if (begin(h) != 0)
+			return -1;
 		if (h->best < h->s.n && 2 * first_capacity(h) <= h->tried)
 			return 0; /* further arrays only make it harder to see this one */
 	}
@@ -158,9 +162,8 @@ static int refine(struct xr_hunt *h)
 			}
 		if (!asked)
 			return 0;
-		if (look(h, &round, LOOKS) != 0)
+		if (look(h, &round, LOOKS) != 0 || begin(h) != 0)
 			return -1;
-		begin(h);
 		if (h->best >= h->s.n)
 			return 0;
 	}
@@ -175,9 +178,8 @@ static int confirm(struct xr_hunt *h)
 		struct round round = {.n = 0};
 		for (unsigned c = capacity > 1 ? capacity - 1 : 1; c <= capacity + 1; c++)
 			ask_both(h, &round, c);
-		if (look(h, &round, FEWER) != 0)
+		if (look(h, &round, FEWER) != 0 || begin(h) != 0)
 			return -1;
-		begin(h);
 	}
 	return 0;
 }
@@ -269,6 +271,8 @@ static int geometry(struct xr_hunt *h)
 	const bool full = h->s.h[h->best].decoded;
 	double most;
 	xr_stack_geometry(&h->s, h->s.stride * h->tried);
+	if (xr_run_go_on(h->j.run) != 0)
+		return -1;
 	const size_t n = make_pool(h, full, pool);
 	h->best = xr_stack_best(&h->s, &h->p, &h->p_capacity);
 	for (int round = 0; round < ROUNDS && h->j.n + AT_ONCE < XR_JUMPS_MAX; round++) {
@@ -279,7 +283,7 @@ static int geometry(struct xr_hunt *h)
 		xr_stack_again(&h->s, h->j.point, h->j.n);
 		h->best = xr_stack_best(&h->s, &h->p, &h->p_capacity);
 	}
-	return 0;
+	return xr_run_go_on(h->j.run);
 }
 
 int xr_hunt_run(struct xr_hunt *h)

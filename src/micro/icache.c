@@ -82,7 +82,7 @@ static double log_of_line(const struct xr_jumps *j, struct xr_misses *misses, co
 {
 	struct xr_arena *arena = xr_run_arena(j->run);
 	struct xr_conflict_point *point = xr_arena_copy(arena, j->point, j->n * sizeof *point);
-	struct xr_conflict c = {.misses = misses};
+	struct xr_conflict c = {.misses = misses, .watch = xr_run_watch(j->run)};
 	struct xr_conflict_model m = best->model;
 	double penalty[2];
 	for (size_t i = 0; i < j->n; i++) {
@@ -131,6 +131,8 @@ static int find_line(const struct xr_hunt *h, uint64_t *line, double *p)
 	xr_conflict_init(&c, xr_run_arena(h->j.run), j->point, j->n);
 	xr_belief_add(&belief, log_line, xr_conflict_none(&c, XR_CONFLICT_ALL), 1);
 	const size_t at = xr_belief_best(&belief, p);
+	if (xr_run_go_on(h->j.run) != 0)
+		return -1;
 	*line = at < LINES ? (uint64_t)SHORTEST << at : 0;
 	return 0;
 }

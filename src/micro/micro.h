@@ -16,6 +16,7 @@
 #include <stdbool.h>
 
 struct xr_run;
+struct xr_watch;
 
 /* Beside kinds: also works where times are not the target's (xr_target_info.untimed), from compiled code. */
 #define XR_WITHOUT_TIME (1u << 31)
@@ -44,6 +45,11 @@ struct xr_micro {
 int xr_run_time(struct xr_run *run, const struct xr_spec *specs, size_t n, struct xr_reading *out);
 int xr_run_time_with(struct xr_run *run, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
                      struct xr_reading *out);
+
+/* For engines that think for long without asking. go_on: 0, or -1 as above. The watch is for what thinks elsewhere: when it is
+ * over, thoughts end early and mean nothing, so go_on is asked after them. */
+int xr_run_go_on(struct xr_run *run);
+const struct xr_watch *xr_run_watch(const struct xr_run *run);
 
 /* Where facts go, and where those found before are. */
 struct xr_description *xr_run_description(struct xr_run *run);

@@ -1,6 +1,6 @@
 /* Control engines must survive whatever readings pass the target's border: each byte of the input spoils some. The first
- * byte picks the machine under it, or none: then every reading is made up. The engines must end, too: the clock of this
- * test is the number of specifications asked for. */
+ * byte picks the machine under it, or none: then every reading is made up. The engines must end, too: after so many
+ * specifications, or so much time of thought, the first signal comes, and who does not listen is caught. */
 #include "engine/engine.h"
 #include "facts/facts.h"
 #include "micro/table.h"
@@ -11,14 +11,15 @@
 
 #include <float.h>
 #include <math.h>
+#include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { ASKED_MAX = 20000, ASKED_AFTER = 4000, SAMPLES = 9, MACHINES = 4 };
+enum { ASKED_MAX = 20000, ASKED_AFTER = 4000, SAMPLES = 9, MACHINES = 4, THINK_US = 40000, DEEP = 8, DEAF_S = 20 };
 static const char *const machines[MACHINES] = {NULL, "machines/p6.ini", NULL, "machines/microcontroller.ini"};
 
 struct liar {
@@ -27,9 +28,24 @@ struct liar {
 	const uint8_t *data;
 	size_t size, at;
 	long asked, asked_after; /* specifications, and calls after the interrupt */
-	volatile int interrupt;
 	struct xr_rng rng;
 };
+
+static volatile int interrupted;
+
+static void on_alarm(int signal)
+{
+	(void)signal;
+	if (interrupted)
+		abort(); /* an engine that thinks and thinks */
+	interrupted = 1;
+}
+
+static void alarm_after(long us, long next_s)
+{
+	const struct itimerval timer = {.it_value = {.tv_usec = us}, .it_interval = {.tv_sec = next_s}};
+	setitimer(ITIMER_VIRTUAL, &timer, NULL);
+}
 
 static unsigned next(struct liar *l)
 {
@@ -133,14 +149,60 @@ static int lie(struct xr_target *target, const struct xr_effort *effort, const s
 	}
 	l->asked += (long)n;
 	if (l->asked > ASKED_MAX)
-		l->interrupt = 1;
-	if (l->interrupt && ++l->asked_after > ASKED_AFTER)
+		interrupted = 1;
+	if (interrupted && ++l->asked_after > ASKED_AFTER)
 		abort(); /* an engine that does not listen */
 	return 0;
 }
 
 static const struct xr_backend liars = {.time = lie, .free = xr_target_deinit};
 
+/* What engines know of one another, as far as they ask: a byte each picks none of it, or a value that one might have found. */
+static void tell(struct liar *l, struct xr_description *d)
+{
+	static const struct {
+		const char *id, *unit;
+		double least, factor;
+		unsigned steps;
+	} known[] = {
+		{"timer.resolution", "ns", 1, 4, 8},
+		{"cpu.frequency", "Hz", 1e6, 10, 5},
+		{"noise.lost", "", 0.001, 10, 4},
+		{"cache.l1d.capacity", "bytes", 64, 2, 12},
+		{"cache.l1d.ways", "count", 1, 2, 8},
+		{"cache.l1d.line", "bytes", 8, 2, 7},
+		{"cache.l1d.latency", "cycles", 1, 2, 6},
+		{"cache.l1i.capacity", "bytes", 64, 2, 12},
+		{"cache.l1i.ways", "count", 1, 2, 8},
+		{"cache.l1i.line", "bytes", 8, 2, 7},
+		{"cache.l1i.miss_penalty", "cycles", 1, 3, 5},
+		{"cache.l2.capacity", "bytes", 1024, 3, 12},
+		{"cache.l2.ways", "count", 1, 3, 5},
+		{"cache.l2.latency", "cycles", 4, 3, 5},
+		{"cache.l3.capacity", "bytes", 65536, 3, 8},
+		{"cache.l3.latency", "cycles", 20, 2, 5},
+		{"cache.levels", "count", 1, 2, 3},
+		{"memory.latency", "cycles", 5, 3, 6},
+		{"memory.page_size", "bytes", 256, 4, 9},
+		{"tlb.d1.entries", "count", 1, 3, 7},
+		{"tlb.d1.ways", "count", 1, 3, 6},
+		{"tlb.d1.penalty", "cycles", 1, 3, 5},
+		{"tlb.d2.entries", "count", 16, 3, 6},
+		{"code.unroll_limit", "bytes", 64, 4, 8},
+		{"branch.mispredict", "cycles", 1, 3, 5},
+		{"threads.logical", "count", 1, 2, 3},
+		{"os.timeslice", "s", 1e-4, 10, 4},
+		{"threads.smt", "count", 1, 2, 2},
+	};
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+		unsigned step = next(l);
+		if (step % 4 != 3)
+			xr_fact_number(d, known[i].id, known[i].least * pow(known[i].factor, step % known[i].steps),
+			               known[i].unit, 0.95, "told");
+	}
+}
+
+/* One micro-benchmark alone: all of them would think for seconds about each input. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size < 4)
@@ -148,8 +210,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct xr_error err;
 	struct xr_outcome outcome;
 	const char *machine = machines[data[0] % MACHINES];
-	struct liar l = {.data = data, .size = size, .at = 3, .rng.state = data[1]};
+	struct liar l = {.data = data, .size = size, .at = 4, .rng.state = data[1]};
 	static const int cpus[] = {0, 1, 2, 3};
+	size_t micros = 0;
+	while (xr_micro_table[micros])
+		micros++;
+	struct xr_micro alone = *xr_micro_table[data[3] % micros];
+	alone.needs = NULL;
+	const struct xr_micro *const table[] = {&alone, NULL};
 	l.honest = machine ? xr_model_open(machine, data[1], &err) : NULL;
 	if (machine && !l.honest)
 		abort();
@@ -169,10 +237,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		                                      .memory_bytes = UINT64_C(1) << (20 + data[1] % 20),
 		                                      .page_bytes = UINT64_C(1) << (8 + data[2] % 23),
 		                                      .has_flavour = {true, true},
-		                                      .kinds = 0x1f};
-	const struct xr_plan plan = {.interrupt = &l.interrupt, .quick = data[2] & 1};
+		                                      .kinds = 0x3f};
+	const struct xr_plan plan = {.interrupt = &interrupted, .quick = data[2] & 1};
 	struct xr_description *d = xr_description_new();
-	xr_engine_run(&l.base, xr_micro_table, &plan, data[1], NULL, d, &outcome, &err);
+	tell(&l, d);
+	interrupted = 0;
+	signal(SIGVTALRM, on_alarm);
+	alarm_after(data[2] / 16 == 7 ? DEEP * THINK_US : THINK_US, DEAF_S);
+	xr_engine_run(&l.base, table, &plan, data[1], NULL, d, &outcome, &err);
+	alarm_after(0, 0);
 	for (size_t i = 0; i < xr_description_count(d); i++)
 		if (!isfinite(xr_fact_value(xr_description_at(d, i), 0)))
 			abort();

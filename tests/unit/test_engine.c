@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 #include "micro/table.h"
 #include "engine/plan.h"
+#include "util/watch.h"
 #include "../lib/fake.h"
 
 #include <setjmp.h>
@@ -60,6 +61,18 @@ static int run_user(struct xr_run *run)
 	return 0;
 }
 
+/* Thinks, and asks nobody but whether it may go on. */
+static volatile int *thinker_interrupt; /* set while it thinks */
+static int run_thinker(struct xr_run *run)
+{
+	if (thinker_interrupt)
+		*thinker_interrupt = 1;
+	xr_fact_bool(xr_run_description(run), "user.ok", true, 1, "");
+	while (!xr_watch_over(xr_run_watch(run)))
+		;
+	return xr_run_go_on(run);
+}
+
 static const char *not_here(const struct xr_run *run)
 {
 	(void)run;
@@ -85,6 +98,10 @@ static const struct xr_micro walker_micro = {"walker",      "walks", user_finds,
                                              1u << XR_WALK, NULL,    run_user,   NULL, false};
 static const struct xr_micro absent_micro = {"absent", "absent", user_finds, NULL, 1,
                                              0,        not_here, run_user,   NULL, false};
+
+static const char *const thinker_finds[] = {"user.ok", "user.deep", NULL};
+static const struct xr_micro thinker_micro = {
+	.id = "thinker", .title = "thinks", .finds = thinker_finds, .cost_s = 1, .run = run_thinker};
 
 static struct xr_micro user_of(const char *const *needs)
 {
@@ -340,6 +357,28 @@ static void a_budget_is_kept(void **state)
 	done(&trial);
 }
 
+static void who_thinks_stops_at_the_deadline_and_at_the_signal(void **state)
+{
+	(void)state;
+	const struct xr_micro *const table[] = {&thinker_micro, NULL};
+	struct trial trial;
+	fake_init(&trial.fake);
+	go(&trial, table, (struct xr_plan){.budget_s = 0.01}, NULL);
+	assert_true(trial.outcome.over_budget);
+	assert_non_null(strstr(reason(&trial, "user.deep"), "--budget"));
+	assert_int_equal(xr_description_fact(trial.d, "user.ok")->status, XR_OK);
+	done(&trial);
+
+	volatile int interrupt = 0;
+	fake_init(&trial.fake);
+	thinker_interrupt = &interrupt;
+	go(&trial, table, (struct xr_plan){.interrupt = &interrupt}, NULL);
+	thinker_interrupt = NULL;
+	assert_true(trial.outcome.interrupted);
+	assert_non_null(strstr(reason(&trial, "user.deep"), "interrupted"));
+	done(&trial);
+}
+
 static void quick_says_so_in_the_confidence(void **state)
 {
 	(void)state;
@@ -428,6 +467,7 @@ int main(void)
 		cmocka_unit_test(what_a_target_cannot_do_is_unsupported),
 		cmocka_unit_test(an_interrupt_keeps_what_was_found),
 		cmocka_unit_test(a_budget_is_kept),
+		cmocka_unit_test(who_thinks_stops_at_the_deadline_and_at_the_signal),
 		cmocka_unit_test(quick_says_so_in_the_confidence),
 		cmocka_unit_test(a_target_that_gives_nothing_is_an_error),
 		cmocka_unit_test(doubt_is_not_trustworthy),

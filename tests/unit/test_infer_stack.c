@@ -168,6 +168,23 @@ static void a_flat_curve_fits_everything(void **state)
 	xr_arena_release(&lab.arena);
 }
 
+static void thoughts_end_when_the_watch_is_over(void **state)
+{
+	(void)state;
+	const struct xr_conflict_array a = {.sets = 32, .ways = 8};
+	const volatile int enough = 1;
+	const struct xr_watch over = {.interrupt = &enough};
+	struct lab lab;
+	struct xr_stack s = {.stride = UNITS, .may_decode = true, .c.watch = &over};
+	lab_init(&lab, 3);
+	ask_all(&lab, &a, UNITS, 0, 12);
+	xr_stack_begin(&s, &lab.arena, lab.point, lab.n);
+	assert_int_equal(xr_belief_best(&s.belief, NULL), s.n); /* nothing was thought of, so it is none of these */
+	assert_null(s.c.known);                                 /* and no set was counted */
+	assert_true(xr_stack_tells(&s, &lab.point[0]) == 0);
+	xr_arena_release(&lab.arena);
+}
+
 /* ---- what is seen on real cores ---- */
 
 struct curve {
@@ -236,6 +253,7 @@ int main(void)
 		cmocka_unit_test(every_policy_and_number_of_ways_is_found),
 		cmocka_unit_test(what_no_array_makes_is_none_of_these),
 		cmocka_unit_test(a_flat_curve_fits_everything),
+		cmocka_unit_test(thoughts_end_when_the_watch_is_over),
 		cmocka_unit_test(decoded_code_does_not_pass_for_the_cache),
 		cmocka_unit_test(a_tlb_of_64_entries_is_no_other),
 	};
