@@ -39,7 +39,8 @@ GEN_SRC := $(BUILD)/gen/micro_table.c $(BUILD)/gen/agent_text.c $(BUILD)/gen/ske
 OWN_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o) $(GEN_SRC:.c=.o)
 LIB_OBJ := $(OWN_OBJ) $(BUILD)/gen/builtin_ids.o $(BUILD)/gen/builtin.o
 AGENT_OBJ := $(patsubst %.c,$(BUILD)/%.o,$(wildcard src/agent/*.c))
-CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o)
+CLI_OBJ := $(CLI_SRC:%.c=$(BUILD)/%.o) $(BUILD)/gen/page.o
+PAGE ?= $(BUILD)/page/page.html
 TEST_OBJ := $(filter-out $(BUILD)/cli/main.o $(BUILD)/cli/absent.o,$(CLI_OBJ)) $(HELP_SRC:%.c=$(BUILD)/%.o)
 TEST_BIN := $(TEST_SRC:%.c=$(BUILD)/%)
 FUZZ_BIN := $(FUZZ_SRC:%.c=$(BUILD)/%)
@@ -54,7 +55,7 @@ SANITIZE_FLAGS = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: dist deb all run test test-faults mutants test-deep test-targets lab cores-table rates habits calibrate check-live bench install uninstall lint format analyse asan tsan fuzz programs objects clean help FORCE
+.PHONY: page dist deb all run test test-faults test-page mutants test-deep test-targets lab cores-table rates habits calibrate check-live bench install uninstall lint format analyse asan tsan fuzz programs objects clean help FORCE
 
 ##@ Use
 all: $(XRAY) $(SHARED) $(BUILD)/.settings ## build build/xray, build/libxray.a and libxray.so.0
@@ -83,6 +84,10 @@ uninstall: ## remove what install put there
 		lib/libxray.so.$(SOVERSION) lib/pkgconfig/xray.pc share/man/man1/xray.1 share/man/man7/xray-facts.7 \
 		share/bash-completion/completions/xray share/zsh/site-functions/_xray share/fish/vendor_completions.d/xray.fish)
 	rm -rf $(DESTDIR)$(PREFIX)/share/xray
+page: ## build the page of `xray report`, which takes npm, into the program
+	@scripts/deps page
+	@rm -f $(PAGE)
+	$(SUBMAKE) MUST=1 all
 dist: ## the source as build/xray-VERSION.tar.gz; the same commit gives the same bytes
 	@mkdir -p $(BUILD)
 	git archive --format=tar --prefix=xray-$(VERSION)/ HEAD | gzip -9n > $(BUILD)/xray-$(VERSION).tar.gz
@@ -125,15 +130,20 @@ calibrate: all programs ## stated confidence against share of right answers on N
 	@cat docs/calibration.md
 test-faults: all ## everything that can go wrong outside, made to go wrong; takes minutes
 	@tests/run $(BUILD) faults
+test-page: ## install npm and a browser, then look at the page of `xray report` with it
+	@scripts/deps test
+	@scripts/deps page-test
+	$(SUBMAKE) all
+	@tests/run $(BUILD) page
 mutants: ## N small changes in src/ (default 100), and those that no fitting test notices; takes an hour
 	@scripts/mutants -n $(or $(N),100) --seed $(or $(SEED),1)
 check-live: all programs ## what must hold on the machine at hand; with RUNS=N LOAD=none|other|same how steady it is
 	@$(if $(RUNS),scripts/steady $(BUILD)/xray $(RUNS) $(or $(LOAD),none) $(T),tests/run $(BUILD) live)
 asan: ## the tests with address and undefined-behaviour sanitizers
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan T='$(T)' CFLAGS='$(SANITIZE_FLAGS) -fsanitize=address,undefined' \
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan PAGE=$(PAGE) T='$(T)' CFLAGS='$(SANITIZE_FLAGS) -fsanitize=address,undefined' \
 		LDFLAGS='-fsanitize=address,undefined' test
 tsan: ## the tests with the thread sanitizer
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan T='$(T)' CFLAGS='$(SANITIZE_FLAGS) -fsanitize=thread' \
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan PAGE=$(PAGE) T='$(T)' CFLAGS='$(SANITIZE_FLAGS) -fsanitize=thread' \
 		LDFLAGS='-fsanitize=thread' test
 fuzz: ## every fuzz target for SECONDS (default 60) with clang's libFuzzer
 	@scripts/fuzz $(BUILD)/fuzz $(or $(SECONDS),60) $(FUZZ)
@@ -184,6 +194,17 @@ $(BUILD)/gen/builtin.o: $(BUILD)/gen/agent
 	@printf '%s\n' '__asm__(".section .rodata\n.balign 16\n.globl xr_builtin_program\nxr_builtin_program:\n"' \
 		'".incbin \"$<\"\n.globl xr_builtin_end\nxr_builtin_end:\n.byte 0\n.text\n");' > $(@:.o=.c)
 	@echo '  CC    $(@:.o=.c)'
+	$(Q)$(CC) $(CFLAGS) -fPIC -c -o $@ $(@:.o=.c)
+
+# The page of `xray report`, see scripts/page. Where there is no npm it is empty, and the program says so.
+$(PAGE): $(wildcard web/*) scripts/page
+	@echo '  PAGE  $@'
+	$(Q)scripts/page $(if $(MUST),--must) $@
+
+$(BUILD)/gen/page.o: $(PAGE)
+	@mkdir -p $(@D)
+	@printf '%s\n' '__asm__(".section .rodata\n.globl cli_page\ncli_page:\n.incbin \"$<\"\n"' \
+		'".globl cli_page_end\ncli_page_end:\n.byte 0\n.text\n");' > $(@:.o=.c)
 	$(Q)$(CC) $(CFLAGS) -fPIC -c -o $@ $(@:.o=.c)
 
 # Only what xray.h declares can be seen from outside, with a version, so that a later library can keep old programs.

@@ -22,8 +22,9 @@ enum {
 	CMD_COMPLETION = 1 << 11,
 	CMD_CLEAR = 1 << 12,
 	CMD_BOARD = 1 << 13,
+	CMD_REPORT = 1 << 14,
 	CMD_TARGET = CMD_MEASURE | CMD_TIME | CMD_CHECK, /* those that run something on a target */
-	CMD_ALL = (1 << 14) - 1,
+	CMD_ALL = (1 << 15) - 1,
 };
 
 /* What the options came to. Options not given are zero, but cpu is -1. */
@@ -54,6 +55,7 @@ int cmd_check(const struct settings *s);
 int cmd_diff(const struct settings *s);
 int cmd_export(const struct settings *s);
 int cmd_plot(const struct settings *s);
+int cmd_report(const struct settings *s);
 int cmd_help(const struct settings *s);
 int cmd_version(const struct settings *s);
 int cmd_completion(const struct settings *s);

@@ -30,6 +30,9 @@ int xr_report_header(FILE *out, const struct xr_description *d, const char *pref
  * Returns how many were drawn. */
 size_t xr_report_plot(FILE *out, const struct xr_description *d, const struct xr_style *style, const char *sel);
 
+/* One page for a browser: the template (see web/), with this description in it. -1: the template is empty. */
+int xr_report_page(FILE *out, const struct xr_description *d, const char *page, size_t bytes, struct xr_error *err);
+
 /* A form for a file: written whole or not at all, the old one stays when something goes wrong, links are not followed
  * (util/output.h). NULL and "-": standard output. -1: err says why. */
 int xr_report_save(const char *path, const char *text, size_t len, struct xr_error *err);

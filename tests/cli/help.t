@@ -16,6 +16,7 @@ Commands:
   diff A B               what differs between two descriptions
   export FILE --to FORM  a description in a form that other programs read
   plot FILE [FACT]       draw a description: hierarchy, latency over size, core to core
+  report FILE -o OUT     one page for a browser, with every chart, all in one file
   completion SHELL       print completion for bash, zsh or fish
   help [COMMAND]         help on a command
   version                the version
@@ -32,14 +33,14 @@ In 'p0 = p0 * p1 + p2', p0 is a variable of each stream's own, p1, p2, … are c
 ...
   -T, --type TYPE        of p0, p1, …: i8 to i64, f32, f64, v16f32 to v64i32 [i32]
 ...
-$ for c in measure list show header time check diff export plot completion help version; do xray $c --help > /dev/null || echo $c; done
+$ for c in measure list show header time check diff export plot report completion help version; do xray $c --help > /dev/null || echo $c; done
 
 # An option before the command is one after it.
 $ xray --help header | head -n 1
 Usage: xray header [OPTION...] FILE
 
 # Every option of the manual is one of the program, and the other way round.
-$ grep -o '^\.It Fl.*' $TOP/docs/xray.1 | grep -oE 'Fl -[a-z-]+' | sed 's/Fl -/--/' | sort -u > manual; for c in measure list show header time check diff export plot completion help version; do xray $c --help; done | grep -oE '^  (-.,|   ) --[a-z-]+' | grep -oE '\-\-[a-z-]+' | sort -u > help; diff manual help
+$ grep -o '^\.It Fl.*' $TOP/docs/xray.1 | grep -oE 'Fl -[a-z-]+' | sed 's/Fl -/--/' | sort -u > manual; for c in measure list show header time check diff export plot report completion help version; do xray $c --help; done | grep -oE '^  (-.,|   ) --[a-z-]+' | grep -oE '\-\-[a-z-]+' | sort -u > help; diff manual help
 $ grep -oE '^\.It Cm [a-z]+' $TOP/docs/xray.1 | cut -d' ' -f3 | sort > manual; xray --help | sed -n '/^Commands/,/^$/p' | grep -oE '^  [a-z]+' | tr -d ' ' | sort > help; diff manual help
 
 # Commands of their own for help and version.

@@ -303,6 +303,41 @@ static void a_tenth_of_a_cycle_is_no_difference(void **state)
 	json_decref(far);
 }
 
+/* Whatever texts say, they end no block of the page and make no markup: what stands there is JSON, with the same in it. */
+static void the_page_has_the_description_and_no_markup_of_it(void **state)
+{
+	static const char page_text[] = "<html>@DESCRIPTION@</html>";
+	static const char evil[] = "</script><img src=x onerror=y>&<!--\xe2\x80\xa8";
+	struct xr_description *d = xr_description_new();
+	struct xr_error err;
+	struct page page;
+	(void)state;
+	json_object_set_new(xr_description_target(d), "cpu", json_string(evil));
+	xr_fact_note(xr_fact_count(d, "cache.l1d.capacity", 49152, "bytes", 0.85, evil), "%s", evil);
+	assert_int_equal(xr_report_page(open_page(&page), d, page_text, strlen(page_text), &err), 0);
+	const char *text = close_page(&page);
+	assert_true(!strncmp(text, "<html>{", 7) && !strcmp(text + strlen(text) - 8, "}</html>"));
+	char *inside = strndup(text + 6, strlen(text) - 13);
+	for (const char *at = inside; *at; at++)
+		assert_true(*at >= ' ' && *at < 127 && *at != '<' && *at != '>' && *at != '&');
+	json_t *json = json_loads(inside, 0, NULL);
+	json_t *description = json_object_get(json, "description");
+	json_t *fact = json_object_get(json_object_get(description, "facts"), "cache.l1d.capacity");
+	assert_string_equal(json_string_value(json_object_get(json_object_get(description, "target"), "cpu")), evil);
+	assert_string_equal(json_string_value(json_object_get(fact, "reason")), evil);
+	assert_int_equal(json_integer_value(json_object_get(fact, "value")), 49152);
+	json_t *words = json_object_get(json_object_get(json, "words"), "cache.l1d.capacity");
+	assert_string_equal(json_string_value(json_object_get(words, "value")), "48 KiB~");
+	json_decref(json);
+	free(inside);
+	free(page.text);
+	assert_int_equal(xr_report_page(open_page(&page), d, "", 0, &err), -1);
+	assert_string_equal(close_page(&page), "");
+	assert_true(says(err.text, "built without the page"));
+	free(page.text);
+	xr_description_free(d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +351,7 @@ int main(void)
 		cmocka_unit_test(the_header_compiles_as_c89_and_cpp),
 		cmocka_unit_test(headers_have_no_trigraphs),
 		cmocka_unit_test(a_tenth_of_a_cycle_is_no_difference),
+		cmocka_unit_test(the_page_has_the_description_and_no_markup_of_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,21 @@
+# One page for a browser. What it shows there is tests/page's; where there was no npm, one line says so.
+
+$ xray report $TOP/tests/data/zen4.json -o p.html 2> err; case $? in 0) ! test -s err ;; 2) grep -qx 'xray: this xray was built without the page, which takes npm: `make page` builds it' err && ! test -e p.html ;; esac && echo said
+said
+
+# Whatever is in it, the page has no way out of its file: two scripts, its own policy, no address but the SVG name space's.
+$ ! test -e p.html || { grep -o '<script[^>]*>' p.html | sort | uniq -c | tr -s ' '; grep -c "default-src 'none'" p.html; } > has; test ! -e p.html || cat has | tr '\n' ';' | grep -qx ' 1 <script type="application/json" id="description">; 1 <script type="module">;1;' && echo so
+so
+
+# Numbers of the description are in the page.
+$ ! test -e p.html || grep -q '"cache.l1d.capacity":{"status":"ok","value":32768,' p.html && echo there
+there
+$ xray report
+2| xray: `xray report` needs FILE -o OUT; see `xray report --help`
+? 2
+$ xray report none.json -o q.html
+2| xray: cannot read none.json: *
+? 2
+$ xray report $TOP/tests/data/zen4.json -o /none/such/q.html
+2| xray: *
+? 2
