@@ -30,7 +30,7 @@ enum {
 /* What the options came to. Options not given are zero, but cpu is -1. */
 struct settings {
 	struct xr_options target;
-	const char *json, *output, *against, *type, *flavour, *prefix, *form;
+	const char *json, *output, *against, *type, *flavour, *prefix, *form, *oracle;
 	double budget_s, sample_us, wait_s, least;
 	bool quick, quiet, verbose, no_cache, help, version, man, all, full;
 	const char *measuring;      /* an option was given that only makes sense when something is measured: its name */

@@ -106,6 +106,18 @@ int cli_cache_folder(const struct settings *s, char path[], const char **cache, 
 	return -1;
 }
 
+static const char *const oracles[] = {
+	[XR_ORACLE_BOTH] = "both", [XR_ORACLE_TIME] = "time", [XR_ORACLE_COUNTERS] = "counters"};
+
+/* -1: there is none of that name. */
+static int oracle_of(const char *name)
+{
+	for (int i = 0; name && i < (int)(sizeof oracles / sizeof *oracles); i++)
+		if (!strcmp(name, oracles[i]))
+			return i;
+	return name ? -1 : XR_ORACLE_BOTH;
+}
+
 struct xr_session *cli_open(const struct settings *s, struct xr_error *err)
 {
 	struct xr_options options = s->target;
@@ -118,6 +130,12 @@ struct xr_session *cli_open(const struct settings *s, struct xr_error *err)
 	if (options.form && strcmp(options.form, "barrier") != 0 && strcmp(options.form, "switch") != 0) {
 		err->code = XR_EXIT_USE;
 		snprintf(err->text, sizeof err->text, "--form is 'barrier' or 'switch', not '%.200s'", options.form);
+		return NULL;
+	}
+	if (oracle_of(s->oracle) < 0) {
+		err->code = XR_EXIT_USE;
+		snprintf(err->text, sizeof err->text, "--oracle is 'time', 'counters' or 'both', not '%.200s'",
+		         s->oracle);
 		return NULL;
 	}
 	if (cli_cache_folder(s, path, &options.cache, err))
@@ -168,7 +186,9 @@ int cli_output_close(const struct settings *s, FILE *out, const struct xr_error 
 
 struct xr_plan cli_plan(const struct settings *s)
 {
+	const int oracle = oracle_of(s->oracle);
 	return (struct xr_plan){
+		.oracle = oracle < 0 ? XR_ORACLE_BOTH : (enum xr_oracle)oracle, /* cli_open() has refused others */
 		.quick = s->quick,
 		.budget_s = s->budget_s,
 		.progress = s->quiet ? NULL : cli_progress,

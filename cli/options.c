@@ -20,6 +20,7 @@ static const struct option options[] = {
 	{"budget", 'b', "TIME", SECONDS, AT(budget_s), CMD_TARGET, "at most so long, as in 30s or 2m"},
 	{"wait-quiet", 0, "TIME", SECONDS, AT(wait_s), CMD_TARGET,
          "wait so long, as in 2m, until others leave the CPUs alone"},
+	{"oracle", 0, "NAME", TEXT, AT(oracle), CMD_TARGET, "who is asked: time, counters, or both [both]"},
 	{"target", 't', "FILE", TEXT, AT(target.target), CMD_TARGET,
          "a cross, remote, bare-metal, simulated or recorded machine"},
 	{"cpu", 0, "N", COUNT, AT(target.cpu), CMD_TARGET, "measure on this logical CPU"},

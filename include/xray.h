@@ -97,6 +97,10 @@ struct xr_progress {
 	bool finished;         /* this micro-benchmark has just ended */
 };
 
+/* Who is asked: the clock; hardware counters, where there are any; or both, of which the clock decides and counters make surer
+ * or less sure. */
+enum xr_oracle { XR_ORACLE_BOTH, XR_ORACLE_TIME, XR_ORACLE_COUNTERS };
+
 /* What to measure. {0} is everything. */
 struct xr_plan {
 	const char *const *select; /* fact ids, prefixes of whole dotted words ("cache.l1d"), or micro-benchmark ids */
@@ -106,6 +110,7 @@ struct xr_plan {
 	void (*progress)(void *self, const struct xr_progress *progress); /* NULL: none */
 	void *self;
 	const volatile int *interrupt; /* set non-zero from anywhere (a signal handler): stop soon, keep what was found */
+	enum xr_oracle oracle;
 };
 
 /* How a run ended, for those who want to know more than the facts. */

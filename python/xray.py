@@ -35,7 +35,7 @@ class _Options(ctypes.Structure):
 class _Plan(ctypes.Structure):
     _fields_ = [("select", ctypes.POINTER(ctypes.c_char_p)), ("n_select", ctypes.c_size_t), ("quick", ctypes.c_bool),
                 ("budget_s", ctypes.c_double), ("progress", ctypes.c_void_p), ("self", ctypes.c_void_p),
-                ("interrupt", ctypes.c_void_p)]
+                ("interrupt", ctypes.c_void_p), ("oracle", ctypes.c_int)]
 
 
 def _load():

@@ -15,6 +15,8 @@
  *                                     and in the end  done PATIENCE_NS QUIET_NS CPU
  *   rounds N I I …                    for each sample:  s I LONG_NS LONG_OPS SHORT_NS SHORT_OPS REF_NS HIT
  *                                     a specification that fails now:  bad I f REASON; in the end  done …
+ *   count I I …                       events by operation, -1 for what cannot be counted:
+ *                                     e I CYCLES INSNS L1D DTLB L1I ITLB SWITCHES FAULTS; in the end  done …
  *   settle                            to a core that is left alone, if there is one:  at CPU
  *   clear                             forgets all specifications of this batch; buffers stay
  *   quit
@@ -26,6 +28,7 @@
 #define _GNU_SOURCE
 #endif
 #include "clock.h"
+#include "count.h"
 #include "flow.h"
 #include "nature.h"
 #include "sample.h"
@@ -232,6 +235,18 @@ static void make_ready(double wanted_ns, double wait_ns)
 	xr_say_done();
 }
 
+/* Of specifications; to be freed. */
+static int *numbers(char **words, int k)
+{
+	int *idx = xr_agent_grown(NULL, (size_t)k * sizeof *idx);
+	for (int i = 0; i < k; i++) {
+		idx[i] = atoi(words[i]);
+		if (idx[i] < 0 || idx[i] >= n_specs)
+			xr_agent_die("no such specification");
+	}
+	return idx;
+}
+
 static void obey(char *line)
 {
 	static char **words;
@@ -273,14 +288,12 @@ static void obey(char *line)
 	} else if (!strcmp(words[0], "ready")) {
 		make_ready(n > 1 ? atof(words[1]) : 0, n > 2 ? atof(words[2]) : 0);
 	} else if (!strcmp(words[0], "rounds") && n >= 2) {
-		int k = n - 2;
-		int *idx = xr_agent_grown(NULL, (size_t)k * sizeof *idx);
-		for (int i = 0; i < k; i++) {
-			idx[i] = atoi(words[i + 2]);
-			if (idx[i] < 0 || idx[i] >= n_specs)
-				xr_agent_die("no such specification");
-		}
-		xr_take_rounds(specs, atoi(words[1]), idx, k);
+		int *idx = numbers(words + 2, n - 2);
+		xr_take_rounds(specs, atoi(words[1]), idx, n - 2);
+		free(idx);
+	} else if (!strcmp(words[0], "count")) {
+		int *idx = numbers(words + 1, n - 1);
+		xr_count_specs(specs, idx, n - 1);
 		free(idx);
 	} else if (!strcmp(words[0], "settle")) {
 		xr_where_settle();
@@ -354,6 +367,7 @@ int main(int argc, char **argv)
 	free(specs);
 	free(works);
 	xr_sampling_release();
+	xr_count_release();
 	free(failures);
 	return 0;
 }

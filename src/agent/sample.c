@@ -1,5 +1,6 @@
 /* Samples of specifications, see sample.h. Nothing is printed while they are taken. */
 #include "sample.h"
+#include "count.h"
 
 #include "clock.h"
 #include "quiet.h"
@@ -432,6 +433,34 @@ static void say_number(double x)
 		printf(" %ld", whole);
 	else
 		printf(" %.17g", x);
+}
+
+struct counted {
+	struct xr_agent_spec *spec;
+	double ops;
+};
+
+static void run_counted(void *self)
+{
+	struct counted *c = self;
+	c->ops = run_once(c->spec, c->spec->reps_long, NULL);
+}
+
+void xr_count_specs(struct xr_agent_spec *all, const int *idx, int k)
+{
+	for (int j = 0; j < k; j++) {
+		struct counted c = {&all[idx[j]], 0};
+		double events[XR_COUNTERS];
+		if (c.spec->bad || is_script(c.spec) || c.spec->kind == XR_SPEC_TEAM || c.spec->kind == XR_SPEC_CLOCK)
+			continue;
+		settle(c.spec);
+		xr_count(run_counted, &c, events);
+		printf("e %d", idx[j]);
+		for (int i = 0; i < XR_COUNTERS; i++)
+			say_number(events[i] < 0 || c.ops <= 0 ? -1 : events[i] / c.ops);
+		printf("\n");
+	}
+	xr_say_done();
 }
 
 void xr_take_rounds(struct xr_agent_spec *all, int rounds, int *idx, int k)

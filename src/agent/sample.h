@@ -46,6 +46,10 @@ void xr_spec_wake_up(struct xr_agent_spec *spec);
  * then xr_say_done(). */
 void xr_take_rounds(struct xr_agent_spec *all, int rounds, int *idx, int k);
 void xr_say_done(void);
+
+/* Counts events of these k specifications, by operation, scripts and teams left out; says what they were, then
+ * xr_say_done(). */
+void xr_count_specs(struct xr_agent_spec *all, const int *idx, int k);
 void xr_sampling_release(void);
 
 /* What cannot go on ends here. */

@@ -107,6 +107,11 @@ bool xr_run_quick(const struct xr_run *run)
 	return run->quick;
 }
 
+enum xr_oracle xr_run_oracle(const struct xr_run *run)
+{
+	return run->plan->oracle;
+}
+
 const struct xr_target_info *xr_run_info(const struct xr_run *run)
 {
 	return xr_target_info(run->target);

@@ -57,6 +57,7 @@ double xr_run_number(const struct xr_run *run, const char *id, double otherwise)
 
 bool xr_run_wants(const struct xr_run *run, const char *id); /* asked for, or needed by what was asked for */
 bool xr_run_quick(const struct xr_run *run);                 /* --quick: fewer repetitions, wider error */
+enum xr_oracle xr_run_oracle(const struct xr_run *run);      /* who is asked: the clock, counters, both */
 const struct xr_target_info *xr_run_info(const struct xr_run *run);
 uint64_t xr_run_room(const struct xr_run *run);              /* bytes that one buffer may have */
 struct xr_arena *xr_run_arena(struct xr_run *run);           /* lives until this micro-benchmark returns */

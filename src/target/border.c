@@ -97,7 +97,8 @@ static bool samples_are_good(const struct xr_spec *spec, struct xr_reading *r)
 
 static bool events_are_good(const struct xr_events *events)
 {
-	bool good = within(events->cycles, 0, most_cycles) && within(events->insns, 0, most_cycles);
+	bool good = within(events->cycles, 0, most_cycles) && within(events->insns, 0, most_cycles) &&
+	            within(events->switches, 0, most_cycles) && within(events->faults, 0, most_cycles);
 	for (int i = 0; i < XR_EVENT_LEVELS; i++)
 		good &= within(events->cache_miss[i], 0, most_cycles) && within(events->tlb_miss[i], 0, most_cycles);
 	return good;

@@ -98,10 +98,12 @@ json_t *xr_recording_from_reading(const struct xr_reading *r)
 		json_object_set_new(json, "sample", numbers(r->sample, (size_t)r->samples));
 	if (r->events.counted)
 		json_object_set_new(json, "events",
-		                    json_pack("{s:o, s:o, s:o, s:o}", "cycles", number(r->events.cycles), "insns",
-		                              number(r->events.insns), "cache_miss",
+		                    json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b}", "cycles",
+		                              number(r->events.cycles), "insns", number(r->events.insns), "cache_miss",
 		                              numbers(r->events.cache_miss, XR_EVENT_LEVELS), "tlb_miss",
-		                              numbers(r->events.tlb_miss, XR_EVENT_LEVELS)));
+		                              numbers(r->events.tlb_miss, XR_EVENT_LEVELS), "switches",
+		                              number(r->events.switches), "faults", number(r->events.faults),
+		                              "no_cache", r->events.no_cache, "no_tlb", r->events.no_tlb));
 	return json;
 }
 
@@ -132,6 +134,10 @@ struct xr_reading xr_recording_to_reading(struct xr_target *target, const json_t
 	r.events.counted = events != NULL;
 	r.events.cycles = real(events, "cycles");
 	r.events.insns = real(events, "insns");
+	r.events.switches = real(events, "switches");
+	r.events.faults = real(events, "faults");
+	r.events.no_cache = json_is_true(json_object_get(events, "no_cache"));
+	r.events.no_tlb = json_is_true(json_object_get(events, "no_tlb"));
 	to_numbers(json_object_get(events, "cache_miss"), r.events.cache_miss, XR_EVENT_LEVELS);
 	to_numbers(json_object_get(events, "tlb_miss"), r.events.tlb_miss, XR_EVENT_LEVELS);
 	return r;

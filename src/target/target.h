@@ -33,13 +33,16 @@ struct xr_look {
 	double moves;       /* from register to register, or of nothing into one */
 };
 
-/* Event counts per operation, where the target has counters (xr_target_info.counters). */
+/* Event counts per operation, where the target has counters (xr_target_info.counters) and xr_effort.count asks for them. Real
+ * machines: the least of eight runs, what counting itself takes off; of caches and TLBs only the first level. */
 enum { XR_EVENT_LEVELS = 8 };
 struct xr_events {
 	bool counted;
+	bool no_cache, no_tlb; /* of what is counted, these are not */
 	double cycles, insns;
 	double cache_miss[XR_EVENT_LEVELS]; /* by level from the core outwards, as data, or as code for XR_WALK */
 	double tlb_miss[XR_EVENT_LEVELS];
+	double switches, faults; /* context switches, page faults */
 };
 
 struct xr_reading {
@@ -71,6 +74,7 @@ struct xr_effort {
 	int samples_max;  /* more, for readings whose spread is above 1 %, up to this many (default 45) */
 	double sample_ns; /* length of one sample (default: from the clock, 20..100 us) */
 	bool hasty;       /* no waiting until nobody else uses the core: the answer does not hang on a few percent */
+	bool count;       /* events, too, where they can be counted: XR_OPS, XR_WALK, endless XR_CHAIN */
 	double quiet_ns;  /* XR_WALK, XR_CHAIN: wait so long, all in all, for moments in which nobody else uses the core */
 };
 

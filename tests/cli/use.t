@@ -33,6 +33,12 @@ $ xray --json=
 $ xray --quiet=yes
 2| xray: --quiet takes no value
 ? 2
+$ xray --oracle tea-leaves timer
+2| xray: --oracle is 'time', 'counters' or 'both', not 'tea-leaves'
+? 2
+$ xray --quiet --oracle time --target $TOP/machines/p6.ini counters | grep -A1 only
+  only times are asked (--oracle time)
+    counters.usable *
 
 # Options that contradict each other, or do not belong to the command.
 $ xray --quick --budget 3s

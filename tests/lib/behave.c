@@ -76,4 +76,6 @@ void xr_machine_behave(struct xr_machine *m, uint64_t seed)
 		m->cache[0].write_allocate = 0;
 	if (chance(&rng, 0.2))
 		m->cache[0].write_back = 0;
+	m->counters = chance(&rng, 0.5);
+	m->lies = m->counters && chance(&rng, 0.3) ? (int)(1 + xr_rng_below(&rng, 4)) : XR_LIES_NONE;
 }

@@ -245,6 +245,45 @@ static struct xr_truth system_truth(const struct xr_machine *m, const struct wor
 	return unsaid;
 }
 
+/* Can misses of the first cache of data be counted as the engine does it: sets that a row of lines fills evenly, nothing
+ * fetched into it that nobody asked for, more lines than it holds in what is walked over? */
+static bool first_is_plain(const struct xr_machine *m, const struct xr_machine_cache *c)
+{
+	const uint64_t way = c->capacity / xr_machine_ways(c);
+	const bool alone = xr_truth_cache_index(m, "l2") < 0;
+	return !c->hash && !c->index_bits.n && !c->modulo && !c->slices && !c->way_bits.n && !c->rival &&
+	       c->neighbours_gbs <= 0 && c->capacity <= 256 << 10 && xr_machine_ways(c) <= 64 &&
+	       (c->index == XR_VIRTUAL || way <= m->page_bytes || !m->page_bytes) &&
+	       !(alone && (m->prefetch_adjacent || m->prefetch_stream || m->prefetch_temporal));
+}
+
+/* What counters say is what the file says of the same; where they lie, they must not be used. */
+static struct xr_truth counters_truth(const struct xr_machine *m, const struct words *w)
+{
+	const bool little = m->memory_bytes < UINT64_C(1) << 30;
+	const int data = xr_truth_cache_index(m, "l1d"), code = xr_truth_cache_index(m, "l1i");
+	struct words inner = {.n = w->n - 1};
+	for (int i = 1; i < 8; i++)
+		inner.word[i - 1] = w->word[i];
+	inner.word[7] = "";
+	if (!m->counters || data < 0)
+		return absent("no counters, or no cache");
+	if (m->lies)
+		return m->lies == XR_LIES_SCALED ? unsaid : is(w->word[1], "usable") ? unsaid : absent("counters lie");
+	if (is(w->word[1], "tlb")) {
+		struct xr_truth truth = xr_truth_of_tlb(m, &inner);
+		const bool far = truth.kind == XR_TRUTH_VALUE && json_integer_value(truth.value) > 1024;
+		return hidden_if(little || far, "too few pages to see them miss", truth);
+	}
+	if (is(w->word[1], "usable"))
+		return unsaid;
+	struct words cache = {.word = {"cache", w->word[1], w->word[2], "", "", "", "", ""}, .n = 3};
+	const struct xr_machine_cache *c = is(w->word[1], "l1i") ? code < 0 ? NULL : &m->cache[code] : &m->cache[data];
+	return hidden_if(little || !c || !first_is_plain(m, c) ||
+	                         (is(w->word[1], "l1i") && (m->decoded_ops || m->prefetch_code_lines)),
+	                 "lines do not come and go one by one", xr_truth_of_cache(m, &cache));
+}
+
 static const struct {
 	const char *first;
 	struct xr_truth (*truth)(const struct xr_machine *m, const struct words *w);
@@ -260,6 +299,7 @@ static const struct {
 	{"tlb", xr_truth_of_tlb},
 	{"memory", xr_truth_of_memory},
 	{"prefetch", prefetch_truth},
+	{"counters", counters_truth},
 	{"sharing", system_truth},
 	{"topology", system_truth},
 	{"os", system_truth},

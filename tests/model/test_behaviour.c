@@ -35,6 +35,7 @@ static const struct {
 	{"cache.*.policy", "policy", {0.97, 0.90}},
 	{"tlb.d1.policy", "policy", {0.97, 0.90}},
 	{"cache.*.write_allocate", "write", {0.97, 0.90}},
+	{"counters", "counters", {0.99, 0.97}},
 };
 enum { N_ASKED = sizeof asked / sizeof *asked, N_NOISES = 2, MACHINES = 12 };
 static const double surprise = 1e-4; /* some dozens of kinds: a true change of nothing fails one run in hundreds */

@@ -34,6 +34,16 @@ static void answers_are_read(void **state)
 	assert_false(a.unsupported);
 	assert_int_equal(xr_answer_read("bad 0 f", 3, &a), XR_ANSWER_BAD);
 	assert_string_equal(a.reason, "");
+	assert_int_equal(xr_answer_read("e 1 4 5 0.5 0.25 -1 -1 0 0", 3, &a), XR_ANSWER_EVENTS);
+	struct xr_spec chain = {.kind = XR_CHAIN}, walk = {.kind = XR_WALK};
+	struct xr_events events;
+	xr_answer_events(&chain, &a, &events);
+	assert_true(events.counted && !events.no_cache && !events.no_tlb && events.cycles == 4 && events.insns == 5);
+	assert_true(events.cache_miss[0] == 0.5 && events.tlb_miss[0] == 0.25);
+	xr_answer_events(&walk, &a, &events);
+	assert_true(events.no_cache && events.no_tlb && events.cache_miss[0] == 0);
+	assert_int_equal(xr_answer_read("e 1 4 5 0.5", 3, &a), XR_ANSWER_NONE);
+	assert_int_equal(xr_answer_read("e 3 4 5 0.5 0.25 -1 -1 0 0", 3, &a), XR_ANSWER_NONE);
 	assert_int_equal(xr_answer_read("try 2", 3, &a), XR_ANSWER_TRY);
 	assert_int_equal(xr_answer_read("done 5 7 1", 3, &a), XR_ANSWER_DONE);
 	assert_true(a.left_ns == 5 && a.quiet_ns == 7 && a.cpu == 1);

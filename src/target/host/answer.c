@@ -1,5 +1,6 @@
 #include "target/host/answer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +15,10 @@ static enum xr_answer_kind read_any(const char *line, struct xr_answer *a)
 		raw->how_much = hit;
 		return XR_ANSWER_SAMPLE;
 	}
+	double *e = a->event;
+	if (sscanf(line, "e %zu %lf %lf %lf %lf %lf %lf %lf %lf", &a->index, &e[0], &e[1], &e[2], &e[3], &e[4], &e[5],
+	           &e[6], &e[7]) == 9)
+		return XR_ANSWER_EVENTS;
 	if (sscanf(line, "try %zu", &a->index) == 1)
 		return XR_ANSWER_TRY;
 	if (sscanf(line, "ok %zu %lf", &a->index, &a->code_bytes) == 2)
@@ -33,4 +38,21 @@ enum xr_answer_kind xr_answer_read(const char *line, size_t n_asked, struct xr_a
 		return XR_ANSWER_DONE;
 	enum xr_answer_kind kind = read_any(line, answer);
 	return answer->index < n_asked ? kind : XR_ANSWER_NONE;
+}
+
+void xr_answer_events(const struct xr_spec *spec, const struct xr_answer *answer, struct xr_events *events)
+{
+	const double *event = answer->event;
+	const bool code = spec->kind == XR_WALK;
+	const double cache = event[code ? XR_COUNT_L1I : XR_COUNT_L1D],
+		     tlb = event[code ? XR_COUNT_ITLB : XR_COUNT_DTLB];
+	*events = (struct xr_events){.counted = true,
+	                             .no_cache = !(cache >= 0),
+	                             .no_tlb = !(tlb >= 0),
+	                             .cycles = fmax(0, event[XR_COUNT_CYCLES]),
+	                             .insns = fmax(0, event[XR_COUNT_INSNS]),
+	                             .cache_miss = {fmax(0, cache)},
+	                             .tlb_miss = {fmax(0, tlb)},
+	                             .switches = fmax(0, event[XR_COUNT_SWITCHES]),
+	                             .faults = fmax(0, event[XR_COUNT_FAULTS])};
 }

@@ -188,6 +188,9 @@ static bool take(struct xr_host *h, const char *line, struct xr_raw_list *lists,
 		if (lists)
 			xr_raw_add(&lists[i], a.raw);
 		return false;
+	case XR_ANSWER_EVENTS:
+		xr_answer_events(&h->specs[i], &a, &out[i].events);
+		return false;
 	case XR_ANSWER_DONE:
 		now_on(h, a.cpu);
 		a.left_ns = fmax(0, fmin(a.left_ns, h->given_ns)); /* it cannot have more than it was given */
@@ -280,13 +283,19 @@ static double rounds_silence_s(const struct xr_host *h, size_t k, int rounds)
 	return 10 + 10 * expected;
 }
 
+enum { COUNTED_RUNS = 64 }; /* of a specification: eight counters, eight times */
+
+/* rounds 0: events instead. */
 static int ask_rounds(struct xr_host *h, const size_t *idx, size_t k, int rounds, struct xr_raw_list *lists,
                       struct xr_reading *out, const char **how)
 {
 	struct xr_proc *proc = batch_agent(h);
 	struct xr_strbuf text = {0};
 	size_t at, asked = 0;
-	xr_strbuf_printf(&text, "rounds %d", rounds);
+	if (rounds)
+		xr_strbuf_printf(&text, "rounds %d", rounds);
+	else
+		xr_strbuf_printf(&text, "count");
 	for (size_t index = 0; index < h->n_order; index++)
 		for (size_t j = 0; j < k; j++)
 			if (h->order[index] == idx[j] && !h->out_of_play[idx[j]]) {
@@ -296,7 +305,7 @@ static int ask_rounds(struct xr_host *h, const size_t *idx, size_t k, int rounds
 	xr_strbuf_printf(&text, "\n");
 	enum ending ending = DONE;
 	if (asked) {
-		double silence = rounds_silence_s(h, asked, rounds);
+		double silence = rounds_silence_s(h, asked, rounds ? rounds : COUNTED_RUNS);
 		ending = xr_proc_send(proc, xr_strbuf_text(&text), text.len, &h->base.watch)
 		                 ? DIED
 		                 : listen(h, proc, silence, lists, out, &at);
@@ -362,6 +371,7 @@ static int host_prepare(struct xr_target *target, const struct xr_effort *effort
 	struct xr_streams streams = {0};
 	uint64_t key = key_of(h, effort, specs, n);
 	h->hasty = effort->hasty;
+	h->count = effort->count && target->info.counters && !h->baked;
 	if (still_ready(h, specs, key, out))
 		return 0;
 	forget_batch(h);
@@ -414,6 +424,9 @@ static int host_rounds(struct xr_target *target, const size_t *idx, size_t k, in
 		return 0;
 	}
 	int status = ask_rounds(h, idx, k, rounds, lists, out, &how);
+	if (!status && h->count)
+		status = ask_rounds(h, idx, k, 0, NULL, out, &how);
+	h->count = false;
 	for (size_t j = 0; j < k; j++)
 		out[idx[j]].waited_ns = h->quiet_all_ns - h->quiet_ns;
 	if (!status)
@@ -570,6 +583,7 @@ static void describe(struct xr_host *h, const struct xr_host_options *options)
 	info->os = xr_os_name(arena);
 	info->n_cpus = xr_os_cpus(arena, &info->cpu_ids);
 	info->can_pin = xr_os_can_pin();
+	info->counters = !options->runner && xr_os_counts();
 	info->cpu_quota = xr_os_quota();
 	info->memory_bytes = xr_os_memory();
 	info->page_bytes = xr_os_page();

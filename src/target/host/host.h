@@ -32,6 +32,7 @@ struct xr_host {
 	size_t n;
 	uint64_t key;              /* of what was asked; 0: not to be asked again */
 	struct xr_reading *outset; /* readings as they were when all was ready */
+	bool count; /* events of this batch, still to be asked for */
 	bool hasty;
 	const char **lines;     /* what the agent is told for each specification; NULL: it takes no part */
 	struct xr_strbuf works; /* lines of the works of teams */

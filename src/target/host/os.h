@@ -10,6 +10,7 @@
 
 int xr_os_cpus(struct xr_arena *arena, const int **ids); /* logical CPUs we may run on */
 bool xr_os_can_pin(void);
+bool xr_os_counts(void); /* are there hardware counters that may be used? */
 double xr_os_quota(void);         /* CPUs' worth of time that a cgroup allows; 0: no limit */
 uint64_t xr_os_memory(void);      /* bytes that may be taken without harm */
 uint64_t xr_os_page(void);

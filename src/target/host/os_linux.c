@@ -2,11 +2,13 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <linux/perf_event.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,6 +41,20 @@ bool xr_os_can_pin(void)
 	if (set)
 		CPU_FREE(set);
 	return can;
+}
+
+bool xr_os_counts(void)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE,
+	                               .size = sizeof attr,
+	                               .config = PERF_COUNT_HW_CPU_CYCLES,
+	                               .disabled = 1,
+	                               .exclude_kernel = 1,
+	                               .exclude_hv = 1};
+	const int file = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0);
+	if (file >= 0)
+		close(file);
+	return file >= 0;
 }
 
 /* The cgroup of this process for a controller: its line in /proc/self/cgroup is "0::DIR" (version 2) or
