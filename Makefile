@@ -50,6 +50,7 @@ XRAY := $(if $(CLI_SRC),$(PROGRAM),$(BUILD)/libxray.a)
 
 # Commands of their own that make others: as many jobs as CPUs, unless the person said how many.
 SUBMAKE = +@$(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+# Instrumented code draws warnings of its own, so none is an error there.
 SANITIZE_FLAGS = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
 
 .DEFAULT_GOAL := all
@@ -140,10 +141,10 @@ mutants: ## N small changes in src/ (default 100), and those that no fitting tes
 check-live: all programs ## what must hold on the machine at hand; with RUNS=N LOAD=none|other|same how steady it is
 	@$(if $(RUNS),scripts/steady $(BUILD)/xray $(RUNS) $(or $(LOAD),none) $(T),tests/run $(BUILD) live)
 asan: ## the tests with address and undefined-behaviour sanitizers
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan PAGE=$(PAGE) T='$(T)' CFLAGS='$(SANITIZE_FLAGS) -fsanitize=address,undefined' \
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/asan DEV= PAGE=$(PAGE) T='$(T)' CFLAGS='$(SANITIZE_FLAGS) -fsanitize=address,undefined' \
 		LDFLAGS='-fsanitize=address,undefined' test
 tsan: ## the tests with the thread sanitizer
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan PAGE=$(PAGE) T='$(T)' CFLAGS='$(SANITIZE_FLAGS) -fsanitize=thread' \
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan DEV= PAGE=$(PAGE) T='$(T)' CFLAGS='$(SANITIZE_FLAGS) -fsanitize=thread' \
 		LDFLAGS='-fsanitize=thread' test
 fuzz: ## every fuzz target for SECONDS (default 60) with clang's libFuzzer
 	@scripts/fuzz $(BUILD)/fuzz $(or $(SECONDS),60) $(FUZZ)
