@@ -1,74 +1,19 @@
-/* Code walks: copies of one compiled block, visited by jumps.
+/* Code walks: copies of one compiled block (agent/copies.h), visited by jumps in an order of our choice.
  *
- * The block is ordinary C: step along a list of offsets, go on at the place it names. Compiled as a tail call it is a
- * handful of instructions without a frame and without a relative address, so that its bytes run wherever they are
- * copied. A region is tiled with copies once, while it is writable, and is executable and no longer writable from then
- * on; a walk only chooses which copies are visited, in which order. So two walks over the same region never disturb
- * each other's code, and nothing is compiled on the way.
- *
- * A block may begin with additions, so that the cache of decoded code has room for few of them: three sizes are compiled.
  * A fixed order is walked by direct jumps where these can be written (agent/direct.h), else by the same blocks.
- *
- * Straight-line code (paper 003) is the same with a longer block: a piece of many independent additions that goes on
- * at the next piece.
- *
- * Landing pads (endbr, bti) are part of the compiled block and are copied with it; pointer authentication does not
- * come in, because a tail call saves no return address.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* memfd_create */
-#endif
-
 #include "walk.h"
 
+#include "copies.h"
 #include "direct.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__GNUC__) && defined(__ELF__) && (defined(__unix__) || defined(__linux__))
-#define CAN_COPY_CODE 1
-#include <sys/mman.h>
-#include <unistd.h>
-#else
-#define CAN_COPY_CODE 0
-#endif
-
-#ifndef __has_attribute
-#define __has_attribute(name) 0
-#endif
-
-/* A block must stay a few instructions long and free of relative addresses whatever flags the agent is built with. */
-#if defined(__clang__)
-#define COPIED(name)                                                                                                   \
-	__attribute__((section(name), noinline, used, no_instrument_function,                                          \
-	               no_sanitize("address", "undefined", "thread")))
-#elif defined(__x86_64__) || defined(__i386__)
-#define COPIED(name)                                                                                                   \
-	__attribute__((section(name), noinline, used, no_instrument_function,                                          \
-	               no_sanitize("address", "undefined", "thread"), indirect_branch("keep"),                         \
-	               optimize("O2", "omit-frame-pointer", "no-stack-protector")))
-#else
-#define COPIED(name)                                                                                                   \
-	__attribute__((section(name), noinline, used, no_instrument_function,                                          \
-	               no_sanitize("address", "undefined", "thread"),                                                  \
-	               optimize("O2", "omit-frame-pointer", "no-stack-protector")))
-#endif
-#if __has_attribute(musttail)
-#define TAIL __attribute__((musttail)) return
-#else
-#define TAIL return
-#endif
-
 enum {
-	REGIONS_MAX = 16,
-	STATEMENTS = 128, /* of a piece of straight-line code */
-	SOME = 6,         /* … of a block; as in nano/spec.h */
-	MANY = 22,
 	LIST_LEAST = 32768,   /* visits before an order comes again: more than any predictor of jumps remembers */
 	LIST_EXACT = 4096,    /* the same where every instruction is simulated */
 	STRAIGHT_LEAST = 256, /* the same for pieces, only to make calls of run() rare */
@@ -76,27 +21,13 @@ enum {
 	DATA_STEP = 32,       /* bytes: no line of today is shorter */
 };
 
-static const uint64_t region_most = UINT64_C(1) << 30;
 static const uint64_t blocks_most = UINT64_C(1) << 20;
-
-typedef const uint32_t *visit_fn(const uint32_t *at, uintptr_t base);
 
 enum walk_kind { JUMPS, PATTERN, STRAIGHT };
 
-struct region {
-	unsigned id;
-	uint64_t bytes;
-	int straight;
-	uint64_t statements; /* additions before the jump of a block */
-	char *base;
-	uint32_t grid;   /* a copy begins at every multiple of it */
-	uint32_t finish; /* offset of the block that ends a walk */
-	int lazy;        /* copies are made when they are first visited */
-};
-
 struct xr_agent_walk {
 	enum walk_kind kind;
-	const struct region *region;
+	const struct xr_copies *region;
 	uint32_t *list; /* offsets to visit, one after the other; room for one more at the end */
 	size_t length, at;
 	struct xr_agent_direct *direct; /* NULL: the list */
@@ -104,248 +35,11 @@ struct xr_agent_walk {
 	size_t data_bytes;              /* read after each lap */
 };
 
-static struct region regions[REGIONS_MAX];
-static int n_regions;
 static int exact;
 static unsigned char *data; /* that all walks with data read */
 static size_t data_room;
 
-/* ---- the code that is copied --------------------------------------------------------------------------------- */
-
-#if CAN_COPY_CODE
-
-COPIED("xr_block") static const uint32_t *block(const uint32_t *at, uintptr_t base)
-{
-	at++;
-	TAIL((visit_fn *)(base + *at))(at, base);
-}
-
-COPIED("xr_finish") static const uint32_t *finish(const uint32_t *at, uintptr_t base)
-{
-	(void)base;
-	return at;
-}
-
-/* The barrier keeps the compiler from adding up; it stands for no instruction. */
-#define PLUS(p)                                                                                                        \
-	p += p0;                                                                                                       \
-	__asm__ volatile("" : "+r"(p))
-#define PLUS4                                                                                                          \
-	PLUS(p1);                                                                                                      \
-	PLUS(p2);                                                                                                      \
-	PLUS(p3);                                                                                                      \
-	PLUS(p4)
-#define PLUS16                                                                                                         \
-	PLUS4;                                                                                                         \
-	PLUS4;                                                                                                         \
-	PLUS4;                                                                                                         \
-	PLUS4
-#define PLUS64                                                                                                         \
-	PLUS16;                                                                                                        \
-	PLUS16;                                                                                                        \
-	PLUS16;                                                                                                        \
-	PLUS16
-
-/* Additions that take room in a cache of decoded code, and nothing else: whatever stands in a register will do. */
-#define WHATEVER(p) __asm__ volatile("" : "=r"(p))
-#define PLUS3                                                                                                          \
-	PLUS(p1);                                                                                                      \
-	PLUS(p2);                                                                                                      \
-	PLUS(p3)
-
-#define PLUS11(p)                                                                                                      \
-	PLUS(p);                                                                                                       \
-	PLUS(p);                                                                                                       \
-	PLUS(p);                                                                                                       \
-	PLUS(p);                                                                                                       \
-	PLUS(p);                                                                                                       \
-	PLUS(p);                                                                                                       \
-	PLUS(p);                                                                                                       \
-	PLUS(p);                                                                                                       \
-	PLUS(p);                                                                                                       \
-	PLUS(p);                                                                                                       \
-	PLUS(p)
-
-COPIED("xr_some") static const uint32_t *some(const uint32_t *at, uintptr_t base)
-{
-	unsigned p0 = (unsigned)base, p1, p2, p3;
-	WHATEVER(p1);
-	WHATEVER(p2);
-	WHATEVER(p3);
-	PLUS3; /* SOME: with the jump they fill half a usual line where instructions are short */
-	PLUS3;
-	at++;
-	TAIL((visit_fn *)(base + *at))(at, base);
-}
-
-COPIED("xr_many") static const uint32_t *many(const uint32_t *at, uintptr_t base)
-{
-	unsigned p0 = (unsigned)base, p1;
-	WHATEVER(p1);
-	PLUS11(p1); /* MANY: a whole one. One after the other, so that decoding them takes no longer than running them */
-	PLUS11(p1);
-	at++;
-	TAIL((visit_fn *)(base + *at))(at, base);
-}
-
-COPIED("xr_piece") static const uint32_t *piece(const uint32_t *at, uintptr_t base)
-{
-	unsigned p0 = (unsigned)base, p1 = p0, p2 = p0, p3 = p0, p4 = p0;
-	PLUS64;
-	PLUS64;
-	at++;
-	TAIL((visit_fn *)(base + *at))(at, base);
-}
-
-extern const char __start_xr_block[], __stop_xr_block[];
-extern const char __start_xr_finish[], __stop_xr_finish[];
-extern const char __start_xr_some[], __stop_xr_some[];
-extern const char __start_xr_many[], __stop_xr_many[];
-extern const char __start_xr_piece[], __stop_xr_piece[];
-
-#ifdef __thumb__
-enum { ENTRY = 1 }; /* a jump to an odd address stays in this instruction set */
-#else
-enum { ENTRY = 0 };
-#endif
-
-/* ---- regions -------------------------------------------------------------------------------------------------- */
-
-struct copied {
-	uint64_t statements;
-	const char *start, *stop;
-};
-
-static size_t copied_size(const struct copied *c)
-{
-	return (size_t)(c->stop - c->start);
-}
-
-static const struct copied *copied_of(int straight, uint64_t statements)
-{
-	static const struct copied kinds[] = {
-		{0, __start_xr_block, __stop_xr_block},
-		{SOME, __start_xr_some, __stop_xr_some},
-		{MANY, __start_xr_many, __stop_xr_many},
-		{STATEMENTS, __start_xr_piece, __stop_xr_piece},
-	};
-	if (straight)
-		return &kinds[3];
-	for (int i = 0; i < 3; i++)
-		if (kinds[i].statements == statements)
-			return &kinds[i];
-	return NULL;
-}
-
-/* A power of two, so that a block never lies across two lines and every usual spacing is on the grid. */
-static uint32_t block_grid(const struct copied *block)
-{
-	uint32_t grid = 16;
-	while (grid < copied_size(block))
-		grid *= 2;
-	return grid;
-}
-
-static void tile(char *base, const struct region *region)
-{
-	const struct copied *code = copied_of(region->straight, region->statements);
-	for (uint64_t at = 0; at + copied_size(code) <= region->bytes && !region->lazy; at += region->grid)
-		memcpy(base + at, code->start, copied_size(code));
-	memcpy(base + region->finish, __start_xr_finish, (size_t)(__stop_xr_finish - __start_xr_finish));
-	__builtin___clear_cache(base, base + region->finish + 256);
-}
-
-#ifdef __linux__
-/* Where anonymous memory may not become executable, a file in memory sometimes may. */
-static int execute_from_file(char *base, size_t whole)
-{
-	int fd = memfd_create("xray", MFD_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	size_t done = 0;
-	while (done < whole) {
-		ssize_t n = write(fd, base + done, whole - done);
-		if (n <= 0)
-			break;
-		done += (size_t)n;
-	}
-	void *again =
-		done == whole ? mmap(base, whole, PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED, fd, 0) : MAP_FAILED;
-	close(fd);
-	return again == MAP_FAILED ? -1 : 0;
-}
-#else
-static int execute_from_file(char *base, size_t whole)
-{
-	(void)base;
-	(void)whole;
-	return -1;
-}
-#endif
-
-static int map_region(struct region *region, char *error, size_t error_size)
-{
-	const uint64_t align = UINT64_C(1) << 21; /* so that offsets in the region mean the same in every run */
-	size_t whole = (size_t)(region->finish + 65536);
-	char *map = mmap(NULL, whole + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (map == MAP_FAILED) {
-		snprintf(error, error_size, "no memory for %zu bytes of code: %s", whole, strerror(errno));
-		return -1;
-	}
-	char *base = (char *)(((uintptr_t)map + align - 1) & ~(uintptr_t)(align - 1));
-#ifdef MADV_NOHUGEPAGE
-	madvise(base, whole, MADV_NOHUGEPAGE);
-#endif
-	/* Where every instruction is simulated only what is visited is copied, as it is. */
-	region->lazy = exact && mprotect(base, whole, PROT_READ | PROT_WRITE | PROT_EXEC) == 0;
-	tile(base, region);
-	if (region->lazy) {
-		region->base = base;
-		return 0;
-	}
-	if (mprotect(base, whole, PROT_READ | PROT_EXEC) != 0 && execute_from_file(base, whole) != 0) {
-		snprintf(error, error_size, "unsupported: this target lets no memory become executable (%s)",
-		         strerror(errno));
-		munmap(map, whole + align);
-		return -1;
-	}
-	region->base = base;
-	return 0;
-}
-
-static struct region *find_region(unsigned id, uint64_t bytes, int straight, uint64_t statements, char *error,
-                                  size_t error_size)
-{
-	const struct copied *code = copied_of(straight, statements);
-	for (int i = 0; i < n_regions; i++)
-		if (regions[i].id == id && regions[i].bytes == bytes && regions[i].straight == straight &&
-		    regions[i].statements == statements)
-			return &regions[i];
-	if (!code) {
-		snprintf(error, error_size, "no block of %" PRIu64 " statements", statements);
-		return NULL;
-	}
-	if (n_regions == REGIONS_MAX) {
-		snprintf(error, error_size, "more than %d regions of code", REGIONS_MAX);
-		return NULL;
-	}
-	if (bytes == 0 || bytes > region_most) {
-		snprintf(error, error_size, "a region of %" PRIu64 " bytes of code", bytes);
-		return NULL;
-	}
-	struct region *region = &regions[n_regions];
-	memset(region, 0, sizeof *region);
-	region->id = id;
-	region->bytes = bytes;
-	region->straight = straight;
-	region->statements = statements;
-	region->grid = straight ? (uint32_t)copied_size(code) : block_grid(code);
-	region->finish = (uint32_t)((bytes + 4095) / 4096 * 4096 + 64);
-	if (map_region(region, error, error_size) != 0)
-		return NULL;
-	n_regions++;
-	return region;
-}
+#if XR_CAN_COPY_CODE
 
 /* ---- orders ---------------------------------------------------------------------------------------------------- */
 
@@ -393,29 +87,11 @@ static int make_list(struct xr_agent_walk *walk, const uint32_t *blocks, uint64_
 	return 0;
 }
 
-/* The copies that a walk is the first to visit. */
-static void copy_visited(const struct region *region, const uint32_t *blocks, size_t n)
-{
-	const struct copied *code = copied_of(region->straight, region->statements);
-	size_t some = copied_size(code) < 8 ? copied_size(code) : 8;
-	uint32_t first = UINT32_MAX, last = 0;
-	for (size_t i = 0; i < n && region->lazy; i++) {
-		char *at = region->base + (blocks[i] - ENTRY);
-		if (memcmp(at, code->start, some) == 0)
-			continue;
-		memcpy(at, code->start, copied_size(code));
-		first = blocks[i] < first ? blocks[i] : first;
-		last = blocks[i] > last ? blocks[i] : last;
-	}
-	if (first <= last)
-		__builtin___clear_cache(region->base + first - ENTRY, region->base + last + copied_size(code));
-}
-
 struct span {
 	uint64_t base, stride, count;
 };
 
-static uint32_t *list_blocks(const struct region *region, const struct span *span, size_t n_spans, size_t *n,
+static uint32_t *list_blocks(const struct xr_copies *region, const struct span *span, size_t n_spans, size_t *n,
                              char *error, size_t error_size)
 {
 	uint64_t total = 0;
@@ -441,14 +117,14 @@ static uint32_t *list_blocks(const struct region *region, const struct span *spa
 				free(blocks);
 				return NULL;
 			}
-			blocks[(*n)++] = (uint32_t)at + ENTRY;
+			blocks[(*n)++] = (uint32_t)at + XR_COPIES_ENTRY;
 		}
 	}
 	return blocks;
 }
 
 /* Pieces lie back to back from the start: as many as come nearest to the bytes wanted. */
-static uint32_t *list_pieces(const struct region *region, const struct span *span, size_t n_spans, size_t *n,
+static uint32_t *list_pieces(const struct xr_copies *region, const struct span *span, size_t n_spans, size_t *n,
                              char *error, size_t error_size)
 {
 	uint64_t wanted = n_spans == 1 && span[0].count <= region->bytes && span[0].stride <= region->bytes
@@ -469,7 +145,7 @@ static uint32_t *list_pieces(const struct region *region, const struct span *spa
 		return NULL;
 	}
 	for (uint64_t k = 0; k < pieces; k++)
-		blocks[k] = (uint32_t)(k * region->grid) + ENTRY;
+		blocks[k] = (uint32_t)(k * region->grid) + XR_COPIES_ENTRY;
 	*n = (size_t)pieces;
 	return blocks;
 }
@@ -515,19 +191,19 @@ static int comes_twice(const uint32_t *list, size_t n)
 /* A fixed order by direct jumps, in memory of its own. NULL: it has to be walked by the list. */
 static struct xr_agent_walk *make_direct(const struct asked *asked)
 {
-	static const struct region grid = {.grid = XR_DIRECT_GRID};
-	struct region here = grid;
+	static const struct xr_copies grid = {.grid = XR_DIRECT_GRID};
+	struct xr_copies here = grid;
 	char error[200];
 	struct xr_agent_walk *walk = NULL;
 	uint64_t state = asked->seed;
 	size_t n = 0;
 
 	here.bytes = asked->bytes;
-	if (asked->statements || asked->data_bytes || !asked->bytes || asked->bytes > region_most)
+	if (asked->statements || asked->data_bytes || !asked->bytes || asked->bytes > XR_COPIES_MOST)
 		return NULL;
 	uint32_t *blocks = list_blocks(&here, asked->span, (size_t)asked->n_spans, &n, error, sizeof error);
 	for (size_t i = 0; blocks && i < n; i++)
-		blocks[i] -= ENTRY;
+		blocks[i] -= XR_COPIES_ENTRY;
 	if (blocks && !comes_twice(blocks, n))
 		walk = calloc(1, sizeof *walk);
 	if (walk) {
@@ -549,8 +225,8 @@ static struct xr_agent_walk *make(enum walk_kind kind, const struct asked *asked
 	struct xr_agent_walk *walk = kind == PATTERN ? make_direct(asked) : NULL;
 	if (walk)
 		return walk;
-	struct region *region = find_region((unsigned)asked->region, asked->bytes, kind == STRAIGHT, asked->statements,
-	                                    error, error_size);
+	struct xr_copies *region = xr_copies_find((unsigned)asked->region, asked->bytes, kind == STRAIGHT,
+	                                          asked->statements, exact, error, error_size);
 	if (!region)
 		return NULL;
 	walk = calloc(1, sizeof *walk);
@@ -563,7 +239,7 @@ static struct xr_agent_walk *make(enum walk_kind kind, const struct asked *asked
 	uint32_t *blocks = (kind == STRAIGHT ? list_pieces : list_blocks)(region, asked->span, (size_t)asked->n_spans,
 	                                                                  &walk->blocks, error, error_size);
 	if (blocks)
-		copy_visited(region, blocks, walk->blocks);
+		xr_copies_need(region, blocks, walk->blocks);
 	if (!blocks || make_list(walk, blocks, asked->seed) != 0) {
 		if (blocks)
 			snprintf(error, error_size, "out of memory");
@@ -579,7 +255,7 @@ static struct xr_agent_walk *make(enum walk_kind kind, const struct asked *asked
 static int keep_data(struct xr_agent_walk *walk, uint64_t bytes, char *error, size_t error_size)
 {
 	if (bytes > data_room) {
-		unsigned char *grown = bytes <= region_most ? realloc(data, (size_t)bytes) : NULL;
+		unsigned char *grown = bytes <= XR_COPIES_MOST ? realloc(data, (size_t)bytes) : NULL;
 		if (!grown) {
 			snprintf(error, error_size, "no memory for %" PRIu64 " bytes of data", bytes);
 			return -1;
@@ -654,7 +330,7 @@ double xr_walk_run(struct xr_agent_walk *walk, unsigned long reps)
 {
 	if (walk->direct)
 		return run_direct(walk, reps);
-	const unsigned long per_visit = walk->kind == STRAIGHT ? STATEMENTS : 1;
+	const unsigned long per_visit = walk->kind == STRAIGHT ? XR_COPIES_STATEMENTS : 1;
 	const unsigned long visits = (reps + per_visit - 1) / per_visit;
 	const uintptr_t base = (uintptr_t)walk->region->base;
 	unsigned long done = 0;
@@ -664,9 +340,9 @@ double xr_walk_run(struct xr_agent_walk *walk, unsigned long reps)
 		size_t part = visits - done < left ? visits - done : left;
 		uint32_t *last = walk->list + walk->at + part;
 		uint32_t kept = *last;
-		*last = walk->region->finish + ENTRY;
+		*last = walk->region->finish + XR_COPIES_ENTRY;
 		const uint32_t *first = walk->list + walk->at;
-		((visit_fn *)(base + *first))(first, base);
+		((xr_copies_visit *)(base + *first))(first, base);
 		*last = kept;
 		done += part;
 		walk->at = (walk->at + part) % walk->length;
@@ -678,7 +354,7 @@ double xr_walk_run(struct xr_agent_walk *walk, unsigned long reps)
 
 unsigned long xr_walk_lap(const struct xr_agent_walk *walk)
 {
-	return (unsigned long)walk->blocks * (walk->kind == STRAIGHT ? STATEMENTS : 1);
+	return (unsigned long)walk->blocks * (walk->kind == STRAIGHT ? XR_COPIES_STATEMENTS : 1);
 }
 
 void xr_walk_exact(int times_repeat)
@@ -690,7 +366,7 @@ double xr_walk_code_bytes(const struct xr_agent_walk *walk)
 {
 	if (walk->direct)
 		return XR_DIRECT_GRID;
-	return walk->kind == STRAIGHT ? (double)walk->region->grid / STATEMENTS : (double)walk->region->grid;
+	return walk->kind == STRAIGHT ? (double)walk->region->grid / XR_COPIES_STATEMENTS : (double)walk->region->grid;
 }
 
 #else /* no way to copy code */
@@ -735,7 +411,7 @@ void xr_walk_ready(struct xr_agent_walk *walk)
 	enum { SETTLE = 8192 };
 	if (walk->kind != STRAIGHT)
 		xr_walk_run(walk, SETTLE);
-	xr_walk_run(walk, 2 * (unsigned long)walk->blocks * (walk->kind == STRAIGHT ? STATEMENTS : 1));
+	xr_walk_run(walk, 2 * (unsigned long)walk->blocks * (walk->kind == STRAIGHT ? XR_COPIES_STATEMENTS : 1));
 }
 
 void xr_walk_free(struct xr_agent_walk *walk)

@@ -98,7 +98,8 @@ static void thin_out(struct list *list)
 /* The belief over what is on the list, and none of these. */
 static void believe(struct xr_stack *s, struct list *list)
 {
-	qsort(list->at, list->n, sizeof *list->at, by_log);
+	if (list->n)
+		qsort(list->at, list->n, sizeof *list->at, by_log);
 	thin_out(list);
 	while (list->n > 1 && list->at[list->n - 1].log < list->at[0].log - LEAST_NATS)
 		list->n--;

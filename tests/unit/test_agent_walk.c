@@ -3,6 +3,7 @@
 #include "../lib/start.h"
 
 #include "../../src/agent/clock.c"
+#include "../../src/agent/copies.c"
 #include "../../src/agent/direct.c"
 #include "../../src/agent/walk.c"
 
@@ -32,7 +33,7 @@ static int count_in_lap(const struct xr_agent_walk *walk, size_t lap, uint32_t o
 {
 	int n = 0;
 	for (size_t i = 0; i < walk->blocks; i++)
-		n += walk->list[lap * walk->blocks + i] == offset + ENTRY;
+		n += walk->list[lap * walk->blocks + i] == offset + XR_COPIES_ENTRY;
 	return n;
 }
 
@@ -117,9 +118,10 @@ static void straight_code_has_the_size_asked_for(void **state)
 	struct xr_agent_walk *walk = must_make("straight 1 1048576 1 1 0 4 16384");
 	double bytes = xr_walk_code_bytes(walk);
 	assert_true(bytes >= 2 && bytes < 64);
-	assert_in_range((unsigned long)(bytes * STATEMENTS * (double)walk->blocks), 65536 * 9 / 10, 65536 * 11 / 10);
+	assert_in_range((unsigned long)(bytes * XR_COPIES_STATEMENTS * (double)walk->blocks), 65536 * 9 / 10,
+	                65536 * 11 / 10);
 	double done = xr_walk_run(walk, 100000);
-	assert_true(done >= 100000 && done < 100000 + STATEMENTS);
+	assert_true(done >= 100000 && done < 100000 + XR_COPIES_STATEMENTS);
 	xr_walk_free(walk);
 }
 

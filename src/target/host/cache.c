@@ -197,7 +197,8 @@ static void sweep(const struct xr_cache *cache)
 {
 	struct entries list = {0};
 	list_entries(cache->dir, &list);
-	qsort(list.entry, list.n, sizeof *list.entry, by_use);
+	if (list.n)
+		qsort(list.entry, list.n, sizeof *list.entry, by_use);
 	bool too_much = list.bytes > cache->most_bytes;
 	for (size_t i = 0; i < list.n; i++) {
 		bool over = too_much && list.bytes > cache->most_bytes / 5 * 4;
