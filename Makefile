@@ -18,7 +18,9 @@ ifneq ($(DEV),)
 WARN += -Werror
 endif
 XR_CPPFLAGS := -Isrc -Iinclude -I$(BUILD)/gen -D_GNU_SOURCE -DXR_VERSION=\"$(VERSION)\" $(CPPFLAGS)
-XR_CFLAGS = -std=c11 -fPIC $(CFLAGS) $(WARN)
+# The same tree gives the same bytes wherever it lies: debuggers look for sources from the top folder.
+ANYWHERE := $(shell echo | $(CC) -ffile-prefix-map=a=b -E - > /dev/null 2>&1 && echo "-ffile-prefix-map=$(CURDIR)=.")
+XR_CFLAGS = -std=c11 -fPIC $(CFLAGS) $(ANYWHERE) $(WARN)
 LIBS := -lhwloc -ljansson -linih -lm -lpthread
 COMPILE = $(CC) $(XR_CPPFLAGS) $(XR_CFLAGS) -MMD -MP
 Q = $(if $(V),,@)
@@ -56,7 +58,7 @@ SANITIZE_FLAGS = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: page dist deb all run test test-faults test-page mutants test-deep test-targets lab cores-table rates habits calibrate check-live bench install uninstall lint format analyse asan tsan fuzz programs objects clean help FORCE
+.PHONY: page dist deb all run test test-faults test-page test-same mutants test-deep test-targets lab cores-table rates habits calibrate check-live bench install uninstall lint format analyse asan tsan fuzz programs objects clean help FORCE
 
 ##@ Use
 all: $(XRAY) $(SHARED) $(BUILD)/.settings ## build build/xray, build/libxray.a and libxray.so.0
@@ -131,6 +133,8 @@ calibrate: all programs ## stated confidence against share of right answers on N
 	@cat docs/calibration.md
 test-faults: all ## everything that can go wrong outside, made to go wrong; takes minutes
 	@tests/run $(BUILD) faults
+test-same: ## build twice, in two places: the same bytes
+	@tests/run $(BUILD) same
 test-page: ## install npm and a browser, then look at the page of `xray report` with it
 	@scripts/deps test
 	@scripts/deps page-test
@@ -195,7 +199,7 @@ $(BUILD)/gen/builtin.o: $(BUILD)/gen/agent
 	@printf '%s\n' '__asm__(".section .rodata\n.balign 16\n.globl xr_builtin_program\nxr_builtin_program:\n"' \
 		'".incbin \"$<\"\n.globl xr_builtin_end\nxr_builtin_end:\n.byte 0\n.text\n");' > $(@:.o=.c)
 	@echo '  CC    $(@:.o=.c)'
-	$(Q)$(CC) $(CFLAGS) -fPIC -c -o $@ $(@:.o=.c)
+	$(Q)$(CC) $(CFLAGS) $(ANYWHERE) -fPIC -c -o $@ $(@:.o=.c)
 
 # The page of `xray report`, see scripts/page. Where there is no npm it is empty, and the program says so.
 $(PAGE): $(wildcard web/*) scripts/page
@@ -206,7 +210,7 @@ $(BUILD)/gen/page.o: $(PAGE)
 	@mkdir -p $(@D)
 	@printf '%s\n' '__asm__(".section .rodata\n.globl cli_page\ncli_page:\n.incbin \"$<\"\n"' \
 		'".globl cli_page_end\ncli_page_end:\n.byte 0\n.text\n");' > $(@:.o=.c)
-	$(Q)$(CC) $(CFLAGS) -fPIC -c -o $@ $(@:.o=.c)
+	$(Q)$(CC) $(CFLAGS) $(ANYWHERE) -fPIC -c -o $@ $(@:.o=.c)
 
 # Only what xray.h declares can be seen from outside, with a version, so that a later library can keep old programs.
 $(BUILD)/gen/xray.map: include/xray.h

@@ -17,7 +17,8 @@ enum kind { FLAG, TEXT, COUNT, SEED, SHARE, SECONDS, MICROSECONDS };
 static const struct option options[] = {
 	{"json", 'j', "FILE", TEXT, AT(json), CMD_TARGET, "also write the description as JSON; - for standard output"},
 	{"quick", 'q', NULL, FLAG, AT(quick), CMD_TARGET, "less time, wider error, lower confidence"},
-	{"budget", 'b', "TIME", SECONDS, AT(budget_s), CMD_TARGET, "at most so long, as in 30s or 2m"},
+	{"budget", 'b', "TIME", SECONDS, AT(budget_s), CMD_TARGET,
+         "at most so long, as in 30s: what most ask for first, then what is in doubt"},
 	{"wait-quiet", 0, "TIME", SECONDS, AT(wait_s), CMD_TARGET,
          "wait so long, as in 2m, until others leave the CPUs alone"},
 	{"oracle", 0, "NAME", TEXT, AT(oracle), CMD_TARGET, "who is asked: time, counters, or both [both]"},

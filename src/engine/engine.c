@@ -1,6 +1,7 @@
 #include "engine/engine.h"
 
 #include "engine/quality.h"
+#include "engine/refine.h"
 #include "engine/run.h"
 #include "engine/types.h"
 #include "facts/trust.h"
@@ -133,11 +134,11 @@ static double weight_s(const struct xr_micro *micro)
  * much longer than it said is stopped all the same. */
 static double deadline_s(const struct xr_run *run)
 {
-	double now_s = xr_now_s(), end_s = run->start_s + budget_s(run), ahead_s = 0;
+	double now_s = xr_now_s(), end_s = run->end_s, ahead_s = 0;
 	double hurry = run->quick ? quick_cost : 1;
 	bool matters = xr_micro_is_main(run->step->micro);
-	if (!(budget_s(run) > 0))
-		return 0;
+	if (!(end_s > 0) || run->refining)
+		return end_s;
 	for (size_t i = run->index; i < run->order.n; i++)
 		if (xr_micro_is_main(run->order.step[i].micro) == matters)
 			ahead_s += weight_s(run->order.step[i].micro);
@@ -344,9 +345,12 @@ int xr_engine_run(struct xr_target *target, const struct xr_micro *const *table,
 	int rc = xr_order_make(&run.order, &arena, table, plan->select, plan->n_select, budget_s(&run) > 0, err);
 	if (rc)
 		goto out;
-	run.quick |= budget_s(&run) > 0 && xr_run_remaining_s(&run) > budget_s(&run);
+	run.quick |= budget_s(&run) > 0 && xr_run_estimate_s(&run) > budget_s(&run);
+	run.end_s = budget_s(&run) > 0 ? run.start_s + budget_s(&run) : 0;
 	enum xr_end *ends = xr_arena_array(&arena, enum xr_end, run.order.n + 1);
 	run_all(&run, seed, ends, outcome);
+	if (!plan->quick && !outcome->interrupted)
+		xr_refine_after(&run, seed, ends, outcome);
 	if (!outcome->interrupted && !outcome->over_budget) {
 		xr_types_after(&run, seed, ends);
 		xr_quality_after(&run, ends);

@@ -7,11 +7,6 @@
 enum { FACTS = 4 };
 static const char *const ids[FACTS] = {"noise.lost", "noise.interrupts", "noise.drift", "noise.neighbour"};
 
-/* Of the confidence, when others take all the time; and when a neighbour uses the core at times. Engines judge their own
- * samples and wait for quiet moments; what is left is that all their moments were disturbed alike. On simulated machines
- * whose time is taken by others for three quarters, one fact in a hundred that its engine is sure of is wrong. */
-static const double weight_lost = 0.1, weight_neighbour = 0.05;
-
 static const struct xr_step *find_noise(const struct xr_run *run, const enum xr_end *ends)
 {
 	for (size_t i = 0; i < run->order.n; i++)
@@ -38,19 +33,6 @@ static void keep_the_worse(struct xr_fact *fact, double before)
 		fact->value = json_real(before);
 	}
 	xr_fact_note(fact, "%.3g before the run, %.3g after it", before, after);
-}
-
-static void fold(struct xr_run *run)
-{
-	struct xr_description *d = run->description;
-	double lost = xr_description_number(d, "noise.lost", 0),
-	       neighbour = xr_description_number(d, "noise.neighbour", 0);
-	double left = 1 - weight_lost * (lost < 1 ? lost : 1) - weight_neighbour * neighbour;
-	for (size_t i = 0; i < xr_description_count(d); i++) {
-		struct xr_fact *fact = xr_description_edit(d, xr_description_at(d, i)->id);
-		if (fact->status == XR_OK && strncmp(fact->id, "noise.", strlen("noise.")) != 0)
-			fact->confidence *= left;
-	}
 }
 
 /* Where virtual CPUs are moved about, which of them are one core is true for a while only. */
@@ -93,5 +75,4 @@ void xr_quality_after(struct xr_run *run, const enum xr_end *ends)
 		}
 		doubt_cores(run->description);
 	}
-	fold(run);
 }

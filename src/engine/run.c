@@ -1,5 +1,7 @@
 #include "engine/run.h"
 
+#include <math.h>
+
 /* --quick: enough samples for the order statistic to leave out the worst, no more. */
 enum { QUICK_SAMPLES = 5, QUICK_SAMPLES_MAX = 15 };
 
@@ -149,12 +151,19 @@ double xr_run_truth(const struct xr_run *run)
 	return (run->spent_done_s + 1) / (run->cost_done_s + 1);
 }
 
-double xr_run_remaining_s(const struct xr_run *run)
+double xr_run_estimate_s(const struct xr_run *run)
 {
 	double ahead_s = 0;
 	for (size_t i = run->index; i < run->order.n; i++)
 		ahead_s += run->order.step[i].micro->cost_s * (i == run->index ? 1 - run->step_fraction : 1);
 	return ahead_s * xr_run_truth(run);
+}
+
+/* A budget that is too small for everything is used up: what is left of it goes into what is in doubt. */
+double xr_run_remaining_s(const struct xr_run *run)
+{
+	double left_s = run->end_s > 0 ? fmax(run->end_s - xr_now_s(), 0) : INFINITY;
+	return run->end_s > 0 && (run->refining || run->quick) ? left_s : fmin(xr_run_estimate_s(run), left_s);
 }
 
 void xr_run_report(struct xr_run *run, const char *what, bool finished)

@@ -29,6 +29,8 @@ struct xr_run {
 	bool quick;
 	double reference_cycles;         /* core cycles of one reference operation */
 	double start_s, step_start_s;
+	double end_s;                    /* of the budget; 0: none */
+	bool refining;                   /* what is in doubt, once more and with all effort, while the budget lasts */
 	struct xr_watch watch;           /* of the micro-benchmark at work */
 	double step_fraction;
 	double cost_done_s, spent_done_s; /* estimated and true time of those that ended: their ratio scales what remains */
@@ -41,6 +43,7 @@ double xr_now_s(void);
 void xr_run_step(struct xr_run *run, uint64_t seed, const enum xr_end *ends);
 void xr_run_report(struct xr_run *run, const char *what, bool finished);
 double xr_run_truth(const struct xr_run *run);       /* time taken so far over time estimated for it */
-double xr_run_remaining_s(const struct xr_run *run); /* from the costs still to come, scaled by how true they were so far */
+double xr_run_estimate_s(const struct xr_run *run);  /* from the costs still to come, scaled by how true they were so far */
+double xr_run_remaining_s(const struct xr_run *run); /* the same, where there is a budget, within it */
 
 #endif

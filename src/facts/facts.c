@@ -332,6 +332,24 @@ void xr_fact_note(struct xr_fact *fact, const char *reason_format, ...)
 	va_end(ap);
 }
 
+struct xr_fact *xr_fact_copy(struct xr_description *to, const struct xr_fact *fact)
+{
+	struct xr_fact *own = place_fact(to, fact->id);
+	own->status = fact->status;
+	own->value = fact->value ? json_deep_copy(fact->value) : NULL;
+	own->claimed = fact->claimed ? json_deep_copy(fact->claimed) : NULL;
+	own->confidence = fact->confidence;
+	set_text(&own->unit, fact->unit);
+	set_text(&own->method, fact->method);
+	if (fact->reason)
+		set_text(&own->reason, fact->reason);
+	if (fact->micro)
+		set_text(&own->micro, fact->micro);
+	for (size_t i = 0; i < fact->n_series; i++)
+		xr_fact_add_series(own, fact->series[i]);
+	return own;
+}
+
 void xr_fact_add_series(struct xr_fact *fact, const char *series_id)
 {
 	fact->series = xr_realloc(fact->series, fact->n_series + 1, sizeof *fact->series);

@@ -71,6 +71,9 @@ void xr_fact_note(struct xr_fact *fact, const char *reason_format, ...) __attrib
 	/* a caveat beside an ok value (reason) */
 void xr_fact_add_series(struct xr_fact *fact, const char *series_id);
 
+/* The same fact in another description, all of it. */
+struct xr_fact *xr_fact_copy(struct xr_description *to, const struct xr_fact *fact);
+
 /* Copies n points. */
 void xr_series_put(struct xr_description *d, const char *id, const char *x_name, const char *x_unit, const double *x,
                    const char *y_name, const char *y_unit, const double *y, size_t n);

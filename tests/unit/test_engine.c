@@ -211,6 +211,56 @@ static void in_a_hurry_what_people_ask_for_most_comes_first(void **state)
 	xr_arena_release(&arena);
 }
 
+/* Says it takes long, so that a budget of seconds is a hurry. */
+static int times_coarse_ran;
+static int run_coarse(struct xr_run *run)
+{
+	bool quick = xr_run_quick(run);
+	times_coarse_ran++;
+	xr_fact_number(xr_run_description(run), "coarse.x", quick ? 1 : 2, "", quick ? 0.95 : 0.93,
+	               quick ? "hasty" : "thorough");
+	xr_fact_number(xr_run_description(run), "coarse.y", 1, "", 1, "sure");
+	return 0;
+}
+static int run_endless(struct xr_run *run)
+{
+	xr_fact_number(xr_run_description(run), "endless.x", xr_run_quick(run) ? 1 : 2, "", 0.95, "said");
+	while (!xr_run_quick(run) && !xr_run_go_on(run))
+		;
+	return xr_run_quick(run) ? 0 : -1;
+}
+static const char *const coarse_finds[] = {"coarse.x", "coarse.y", NULL}, *const endless_finds[] = {"endless.x", NULL};
+
+static void what_a_budget_leaves_over_refines_what_is_in_doubt(void **state)
+{
+	static const struct xr_micro coarse = {
+		.id = "coarse", .title = "t", .finds = coarse_finds, .cost_s = 100, .run = run_coarse};
+	static const struct xr_micro endless = {
+		.id = "endless", .title = "t", .finds = endless_finds, .cost_s = 101, .run = run_endless};
+	const struct xr_micro *const table[] = {&coarse, &endless, NULL};
+	struct trial trial;
+	(void)state;
+	times_coarse_ran = 0;
+	fake_init(&trial.fake);
+	go(&trial, table, (struct xr_plan){.budget_s = 2}, NULL);
+	/* once in a hurry, once more with all effort, and the thorough answer counts */
+	assert_int_equal(times_coarse_ran, 2);
+	assert_float_equal(xr_description_number(trial.d, "coarse.x", 0), 2, 0);
+	assert_float_equal(xr_description_fact(trial.d, "coarse.x")->confidence, 0.93, 1e-6);
+	/* what the end of the budget cut off is as it was */
+	assert_float_equal(xr_description_number(trial.d, "endless.x", 0), 1, 0);
+	assert_float_equal(xr_description_fact(trial.d, "endless.x")->confidence, 0.855, 1e-6);
+	assert_false(trial.outcome.over_budget);
+	done(&trial);
+	/* enough time for everything: no hurry, nothing twice */
+	times_coarse_ran = 0;
+	fake_init(&trial.fake);
+	go(&trial, table, (struct xr_plan){.budget_s = 1000}, "coarse");
+	assert_int_equal(times_coarse_ran, 1);
+	assert_float_equal(xr_description_number(trial.d, "coarse.x", 0), 2, 0);
+	done(&trial);
+}
+
 static void pictures_come_last_whatever_they_cost(void **state)
 {
 	struct xr_arena arena = {0};
@@ -458,6 +508,7 @@ int main(void)
 		cmocka_unit_test(a_circle_of_needs_is_an_error),
 		cmocka_unit_test(a_selection_takes_what_it_needs_and_no_more),
 		cmocka_unit_test(in_a_hurry_what_people_ask_for_most_comes_first),
+		cmocka_unit_test(what_a_budget_leaves_over_refines_what_is_in_doubt),
 		cmocka_unit_test(pictures_come_last_whatever_they_cost),
 		cmocka_unit_test(a_micro_benchmark_can_be_named_itself),
 		cmocka_unit_test(an_unknown_fact_is_wrong_use_with_the_nearest),
