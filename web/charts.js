@@ -105,7 +105,6 @@ export function bandwidth() {
     { place: "memory", of: (kind) => [[`memory.bandwidth.${kind}.one`, "one core"], [`memory.bandwidth.${kind}.all`, "all cores"]], size: NaN }];
   const rows = places.flatMap((p) => kinds.flatMap(([kind]) => p.of(kind).map(([id, who]) => ({ id, who, kind, place: p.place, size: p.size, rate: number(id) })))).filter((r) => r.rate > 0);
   if (!rows.length) return null;
-  const curves = Object.keys(series).filter((id) => id.startsWith("memory.bandwidth.") && id.endsWith(".curve"));
   const body = draw("Bandwidth of each level", {
     height: 320,
     fx: { domain: places.map((p) => p.place).filter((p) => rows.some((r) => r.place === p)), label: null },
@@ -120,10 +119,51 @@ export function bandwidth() {
   });
   return {
     id: "bandwidth", title: "Bandwidth of each level",
-    body: [legend(...kinds.filter(([k]) => rows.some((r) => r.kind === k)).map(([k, c]) => [k === "past" ? "write past the caches" : k, c])), body, ...curves.map((id) => seriesChart(id))],
+    body: [legend(...kinds.filter(([k]) => rows.some((r) => r.kind === k)).map(([k, c]) => [k === "past" ? "write past the caches" : k, c])), body],
     caption: `Bytes in order. Bars are one core${rows.some((r) => r.who !== "one core") ? ", circles all cores at once" : ""}; a paler bar is in doubt.`,
     facts: rows.map((r) => r.id),
     numbers: numbers("Bytes per second", ["place", "kind", "cores", "B/s"], rows.map((r) => [r.place, r.kind, r.who, r.rate])),
+  };
+}
+
+// Over size, of one CPU and of all; and from memory, over cores.
+export function bandwidthCurves() {
+  const curves = [["memory.curve.read", "one CPU", "c1"], ["memory.curve.read_all", "all CPUs at once", "c2"]].filter(([id]) => points(id).length > 1);
+  if (!curves.length) return null;
+  const data = curves.flatMap(([id, name]) => points(id).map((p) => ({ ...p, name })));
+  const least = Math.min(...data.map((p) => p.x)), most = Math.max(...data.map((p) => p.x)) * 1.05, b = borders(most);
+  const body = draw("Bandwidth over size and CPUs", {
+    height: 340,
+    x: { type: "log", base: 2, domain: [least, most], ticks: byteTicks(least, most), tickFormat: bytes, label: "bytes of a CPU" },
+    y: { type: "log", grid: true, label: "GB/s read", tickFormat: (v) => String(v / 1e9), ticks: 8 },
+    color: { domain: curves.map((c) => c[1]), range: curves.map((c) => `var(--${c[2]})`) },
+    marks: [
+      Plot.ruleX(b.measured, { x: "x", stroke: "var(--c3)", strokeOpacity: 0.8 }), upright(b.measured, "c3", { frameAnchor: "bottom", dy: -4, textAnchor: "start" }),
+      Plot.line(data, { x: "x", y: "y", stroke: "name", strokeWidth: 2 }), Plot.dot(data, { x: "x", y: "y", fill: "name", r: 2.2 }),
+      Plot.tip(data, Plot.pointer({ x: "x", y: "y", fill: "var(--paper)", stroke: "var(--line)", title: (p) => `${p.name}\n${bytes(p.x)} each\n${rate(p.y)}` })),
+    ],
+  });
+  return {
+    id: "bandwidth-size", title: "Bandwidth over size and CPUs", body: [legend(...curves.map((c) => [c[1], c[2]]), ["size measured", "c3"]), body],
+    caption: "Bytes read in order, of each CPU its own; all CPUs together by the wall clock.",
+    facts: curves.map((c) => c[0]), numbers: numbers("Bytes per second", ["CPUs", "bytes of a CPU", "B/s"], data.map((p) => [p.name, p.x, p.y])),
+  };
+}
+
+export function bandwidthCores() {
+  const kinds = [["read", "c1"], ["write", "c2"], ["copy", "c3"]].filter(([kind]) => points(`memory.bandwidth.${kind}.cores`).length > 1);
+  if (!kinds.length) return null;
+  const data = kinds.flatMap(([kind]) => points(`memory.bandwidth.${kind}.cores`).map((p) => ({ ...p, kind })));
+  const cores = [...new Set(data.map((p) => p.x))];
+  const body = draw("Bandwidth of memory over cores", {
+    height: 280, x: { label: "cores at work", ticks: cores.length > 12 ? 8 : cores, tickFormat: "d" }, y: { grid: true, zero: true, label: "GB/s", transform: (v) => v / 1e9 },
+    color: { domain: kinds.map((k) => k[0]), range: kinds.map((k) => `var(--${k[1]})`) },
+    marks: [Plot.line(data, { x: "x", y: "y", stroke: "kind", strokeWidth: 2 }), Plot.dot(data, { x: "x", y: "y", fill: "kind", r: 3 })],
+  });
+  return {
+    id: "bandwidth-cores", title: "Bandwidth of memory over cores", body: [legend(...kinds), body], caption: `Flows past the caches on more and more cores. Enough is reached by ${words("memory.bandwidth.knee") || "?"}.`,
+    facts: Object.keys(facts).filter((id) => /^memory[.](bandwidth[.].*[.]all|bandwidth[.]knee|latency_loaded)$/.test(id)),
+    numbers: numbers("Bytes per second", ["kind", "cores", "B/s"], data.map((p) => [p.kind, p.x, p.y])),
   };
 }
 

@@ -162,7 +162,7 @@ top();
 const main = document.getElementById("main");
 main.replaceChildren(
   h("div", { class: "charts" },
-    [charts.latency(), charts.hierarchy(), charts.bandwidth(), charts.tlb(), charts.roofline(), ...charts.matrices(), charts.ports(), charts.noise(), charts.registers()].filter(Boolean).map(frame),
+    [charts.latency(), charts.hierarchy(), charts.bandwidth(), charts.bandwidthCurves(), charts.bandwidthCores(), charts.tlb(), charts.roofline(), ...charts.matrices(), charts.ports(), charts.noise(), charts.registers()].filter(Boolean).map(frame),
     operations(), differences(), factTable(), allSeries()));
 document.body.append(h("footer", { class: "faint" }, `Made by xray ${version}. Charts: Observable Plot.`));
 const asked = /^#fact=(.*)$/.exec(location.hash);

@@ -45,7 +45,7 @@ for (const name of ["zen4", "server", "evil", "nothing"]) {
 const server = description("server");
 let page = await open("server");
 const sections = await page.$$eval("section", (all) => all.map((s) => s.id));
-for (const id of ["latency", "hierarchy", "bandwidth", "tlb", "roofline", "registers", "operations", "facts", "series"])
+for (const id of ["latency", "hierarchy", "bandwidth", "bandwidth-size", "tlb", "roofline", "registers", "operations", "facts", "series"])
   promise(`server: has ${id}`, sections.includes(id), sections);
 
 for (const kind of ["small", "huge"]) {

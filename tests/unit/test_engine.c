@@ -270,6 +270,7 @@ static void pictures_come_last_whatever_they_cost(void **state)
 	for (int hurried = 0; hurried < 2; hurried++) {
 		assert_int_equal(xr_order_make(&order, &arena, xr_micro_table, NULL, 0, hurried, &err), 0);
 		assert_int_equal(place_in(&order, "memory.curve.small"), order.n - 1);
+		assert_int_equal(place_in(&order, "memory.curve.read"), order.n - 2);
 	}
 	xr_arena_release(&arena);
 }
