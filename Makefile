@@ -18,11 +18,11 @@ ifneq ($(DEV),)
 WARN += -Werror
 endif
 XR_CPPFLAGS := -Isrc -Iinclude -I$(BUILD)/gen -D_GNU_SOURCE -DXR_VERSION=\"$(VERSION)\" $(CPPFLAGS)
-# The same tree gives the same bytes wherever it lies: debuggers look for sources from the top folder.
-ANYWHERE := $(shell echo | $(CC) -ffile-prefix-map=a=b -E - > /dev/null 2>&1 && echo "-ffile-prefix-map=$(CURDIR)=.")
-XR_CFLAGS = -std=c11 -fPIC $(CFLAGS) $(ANYWHERE) $(WARN)
+# The same tree gives the same bytes wherever it lies: compilers take the folder's name, for debuggers, from here.
+ANYWHERE := PWD=/proc/self/cwd
+XR_CFLAGS = -std=c11 -fPIC $(CFLAGS) $(WARN)
 LIBS := -lhwloc -ljansson -linih -lm -lpthread
-COMPILE = $(CC) $(XR_CPPFLAGS) $(XR_CFLAGS) -MMD -MP
+COMPILE = $(ANYWHERE) $(CC) $(XR_CPPFLAGS) $(XR_CFLAGS) -MMD -MP
 Q = $(if $(V),,@)
 
 # STATIC=1: a program that needs nothing on the machine it runs on but, to compile experiments, a C compiler.
@@ -199,7 +199,7 @@ $(BUILD)/gen/builtin.o: $(BUILD)/gen/agent
 	@printf '%s\n' '__asm__(".section .rodata\n.balign 16\n.globl xr_builtin_program\nxr_builtin_program:\n"' \
 		'".incbin \"$<\"\n.globl xr_builtin_end\nxr_builtin_end:\n.byte 0\n.text\n");' > $(@:.o=.c)
 	@echo '  CC    $(@:.o=.c)'
-	$(Q)$(CC) $(CFLAGS) $(ANYWHERE) -fPIC -c -o $@ $(@:.o=.c)
+	$(Q)$(ANYWHERE) $(CC) $(CFLAGS) -fPIC -c -o $@ $(@:.o=.c)
 
 # The page of `xray report`, see scripts/page. Where there is no npm it is empty, and the program says so.
 $(PAGE): $(wildcard web/*) scripts/page
@@ -210,7 +210,7 @@ $(BUILD)/gen/page.o: $(PAGE)
 	@mkdir -p $(@D)
 	@printf '%s\n' '__asm__(".section .rodata\n.globl cli_page\ncli_page:\n.incbin \"$<\"\n"' \
 		'".globl cli_page_end\ncli_page_end:\n.byte 0\n.text\n");' > $(@:.o=.c)
-	$(Q)$(CC) $(CFLAGS) $(ANYWHERE) -fPIC -c -o $@ $(@:.o=.c)
+	$(Q)$(ANYWHERE) $(CC) $(CFLAGS) -fPIC -c -o $@ $(@:.o=.c)
 
 # Only what xray.h declares can be seen from outside, with a version, so that a later library can keep old programs.
 $(BUILD)/gen/xray.map: include/xray.h
