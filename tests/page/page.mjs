@@ -33,7 +33,7 @@ async function open(name, options = {}) {
 
 const description = (name) => JSON.parse(readFileSync(join(dir, `${name}.json`), "utf8"));
 
-for (const name of ["zen4", "server", "evil", "nothing"]) {
+for (const name of ["genoa", "server", "evil", "nothing"]) {
   const page = await open(name);
   promise(`${name}: no errors, no warnings`, !page.complaints.length, page.complaints.join("\n"));
   promise(`${name}: nothing is fetched`, page.requests.length === 1, page.requests.join("\n"));
