@@ -135,8 +135,8 @@ static void help_options(unsigned commands)
 void cli_help(const struct command *command)
 {
 	if (command && command != cli_commands) {
-		printf("Usage: xray %s [OPTION...] %s\n\n%c%s.\n", command->name, command->operands,
-		       toupper((unsigned char)*command->summary), command->summary + 1);
+		printf("Usage: xray %s [OPTION...]%s%s\n\n%c%s.\n", command->name, *command->operands ? " " : "",
+		       command->operands, toupper((unsigned char)*command->summary), command->summary + 1);
 		if (command->details)
 			printf("%s\n", command->details);
 		help_options(command->bit);

@@ -1,5 +1,7 @@
 #include "report/table.h"
 
+#include "util/strbuf.h"
+
 #include <string.h>
 
 size_t xr_text_columns(const char *text)
@@ -14,6 +16,31 @@ size_t xr_text_columns(const char *text)
 			break;
 	}
 	return n;
+}
+
+const char *xr_text_wrap(struct xr_arena *arena, const char *text, int width, size_t indent)
+{
+	struct xr_strbuf out = {0};
+	size_t column = indent; /* who calls has begun the first line with as much */
+	if (width <= 0)
+		return text;
+	while (*text) {
+		size_t n = strcspn(text, " "), columns = xr_text_columns(xr_arena_printf(arena, "%.*s", (int)n, text));
+		if (column > indent && column + 1 + columns > (size_t)width) {
+			xr_strbuf_printf(&out, "\n%*s", (int)indent, "");
+			column = indent;
+		} else if (column > indent) {
+			xr_strbuf_printf(&out, " ");
+			column++;
+		}
+		xr_strbuf_add(&out, text, n);
+		column += columns;
+		text += n;
+		text += strspn(text, " ");
+	}
+	const char *wrapped = xr_arena_strdup(arena, xr_strbuf_text(&out));
+	xr_strbuf_release(&out);
+	return wrapped;
 }
 
 void xr_table_init(struct xr_table *table, struct xr_arena *arena, const char *const *heading, size_t columns)
@@ -131,7 +158,7 @@ static void cut_to_fit(const struct xr_table *table, const struct xr_style *styl
 void xr_table_print(const struct xr_table *table, FILE *out, const struct xr_style *style)
 {
 	size_t *width = xr_arena_array(table->arena, size_t, table->columns), parts = 0;
-	size_t fits = style->width > 40 ? (size_t)style->width : 100;
+	size_t fits = style->width > 0 ? (size_t)style->width : 100;
 	if (table->whole && table->columns > 2)
 		cut_to_fit(table, style, fits);
 	for (size_t column = 0; column < table->columns; column++)

@@ -18,6 +18,9 @@ size_t xr_table_add(struct xr_table *table, const char *name); /* a row; returns
 void xr_table_set(struct xr_table *table, size_t row, size_t column, const char *text);
 void xr_table_print(const struct xr_table *table, FILE *out, const struct xr_style *style);
 
+/* The text with line breaks for blanks, so that it fits the width; lines after the first are indented. 0: as it is. */
+const char *xr_text_wrap(struct xr_arena *arena, const char *text, int width, size_t indent);
+
 size_t xr_text_columns(const char *text); /* as wide as it prints: UTF-8 characters, colours not counted */
 
 #endif

@@ -98,23 +98,22 @@ static size_t words_under(struct page *page, const char *sel, int n, const char 
 
 /* ---- the top ----------------------------------------------------------------------------------------------------- */
 
-static void top_part(const struct page *page, bool *first, const char *text, const char *unit)
+static void top_part(const struct page *page, size_t *column, const char *text, const char *unit)
 {
 	if (!*text)
 		return;
-	fprintf(page->out, "%s%s%s",
-	        *first                 ? ""
-	        : page->style->unicode ? " · "
-	                               : ", ",
-	        xr_safe_text(page->arena, text), unit);
-	*first = false;
+	const char *safe = xr_arena_printf(page->arena, "%s%s", xr_safe_text(page->arena, text), unit);
+	size_t columns = xr_text_columns(safe) + (*column ? 3 : 0);
+	bool breaks = *column && page->style->width > 0 && *column + columns > (size_t)page->style->width;
+	fprintf(page->out, "%s%s", !*column ? "" : breaks ? "\n" : page->style->unicode ? " · " : ", ", safe);
+	*column = breaks ? columns - 3 : *column + columns;
 }
 
 static void print_top(const struct page *page)
 {
 	const struct xr_description *d = page->d;
 	const char *name = xr_description_target_text(d, "name"), *cpu = xr_description_target_text(d, "cpu");
-	bool first = true;
+	size_t column = 0;
 	fprintf(page->out, "%sX-Ray of %s%s\n", paint(page, "\033[1m"),
 	        xr_safe_text(page->arena, *cpu    ? cpu
 	                                  : *name ? name
@@ -122,23 +121,25 @@ static void print_top(const struct page *page)
 	        paint(page, "\033[0m"));
 	fputs(paint(page, "\033[2m"), page->out);
 	if (*cpu && strcmp(cpu, name) != 0)
-		top_part(page, &first, name, "");
-	top_part(page, &first, xr_description_target_text(d, "os"), "");
+		top_part(page, &column, name, "");
+	top_part(page, &column, xr_description_target_text(d, "os"), "");
 	const char *flags = xr_description_target_text(d, "cflags");
-	top_part(page, &first, xr_description_target_text(d, "compiler"),
+	top_part(page, &column, xr_description_target_text(d, "compiler"),
 	         *flags ? xr_arena_printf(page->arena, " %s", xr_safe_text(page->arena, flags)) : "");
-	top_part(page, &first, xr_description_target_text(d, "date"), "");
+	top_part(page, &column, xr_description_target_text(d, "date"), "");
 	if (xr_description_target_number(d, "seconds") > 0)
-		top_part(page, &first, xr_arena_printf(page->arena, "%.1f", xr_description_target_number(d, "seconds")),
-		         " s");
+		top_part(page, &column,
+		         xr_arena_printf(page->arena, "%.1f", xr_description_target_number(d, "seconds")), " s");
 	if (json_is_true(json_object_get(xr_description_target_const(d), "quick")))
-		top_part(page, &first, "quick", "");
+		top_part(page, &column, "quick", "");
 	fprintf(page->out, "%s\n", paint(page, "\033[0m"));
 	const json_t *words = json_object_get(json_object_get(xr_description_target_const(d), "conditions"), "words");
 	for (size_t i = 0; i < json_array_size(words); i++)
 		if (json_is_string(json_array_get(words, i)))
 			fprintf(page->out, "%sDisturbed: %s%s\n", paint(page, "\033[33m"),
-			        xr_safe_text(page->arena, json_string_value(json_array_get(words, i))),
+			        xr_text_wrap(page->arena,
+			                     xr_safe_text(page->arena, json_string_value(json_array_get(words, i))),
+			                     page->style->width, strlen("Disturbed: ")),
 			        paint(page, "\033[0m"));
 }
 
@@ -452,7 +453,7 @@ enum { NAMED_MAX = 12 };
 static void print_sharers(struct page *page, size_t first, bool *said)
 {
 	const struct xr_fact *fact = xr_description_at(page->d, first);
-	size_t column = 4, width = page->style->width > 40 ? (size_t)page->style->width : 100, named = 0, more = 0;
+	size_t column = 4, width = page->style->width > 0 ? (size_t)page->style->width : 100, named = 0, more = 0;
 	for (size_t i = first; i < xr_description_count(page->d); i++) {
 		const struct xr_fact *other = xr_description_at(page->d, i);
 		if (said[i] || other->status != fact->status || !other->reason || strcmp(other->reason, fact->reason))
@@ -513,8 +514,10 @@ static size_t count_family(const struct page *page, size_t first, enum xr_status
 static void print_family(struct page *page, size_t first, enum xr_status status, size_t count, bool *said)
 {
 	const struct xr_fact *fact = xr_description_at(page->d, first);
-	fprintf(page->out, "  %.*s: %zu facts, such as %s: %s (--verbose has them all)\n", (int)strcspn(fact->id, "."),
-	        fact->id, count, fact->id, xr_safe_text(page->arena, fact->reason));
+	const char *text = xr_arena_printf(page->arena, "%.*s: %zu facts, such as %s: %s (--verbose has them all)",
+	                                   (int)strcspn(fact->id, "."), fact->id, count, fact->id,
+	                                   xr_safe_text(page->arena, fact->reason));
+	fprintf(page->out, "  %s\n", xr_text_wrap(page->arena, text, page->style->width, 2));
 	for (size_t i = first; i < xr_description_count(page->d); i++)
 		said[i] |=
 			has_reason(page, i, status, said) && same_family(xr_description_at(page->d, i)->id, fact->id);
@@ -537,8 +540,9 @@ static void print_reasons(struct page *page, const char *title, enum xr_status s
 			print_family(page, i, status, count, said);
 			continue;
 		}
-		fprintf(page->out, "  %s%s%s\n    ", paint(page, colour), xr_safe_text(page->arena, fact->reason),
-		        paint(page, "\033[0m"));
+		const char *text = xr_safe_text(page->arena, fact->reason);
+		fprintf(page->out, "  %s%s%s\n    ", paint(page, colour),
+		        xr_text_wrap(page->arena, text, page->style->width, 2), paint(page, "\033[0m"));
 		print_sharers(page, i, said);
 	}
 }

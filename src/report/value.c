@@ -160,6 +160,10 @@ static void put_value(struct xr_strbuf *out, struct xr_arena *arena, const json_
 		put_span(out, arena, json_object_get(value, "rows"), unit);
 	} else if (json_is_array(json_object_get(value, "cpus"))) {
 		put_tree(out, arena, value, 0);
+	} else if (json_is_string(json_object_get(value, "policy")) && json_is_number(json_object_get(value, "p"))) {
+		xr_strbuf_printf(out, "%s %.0f %%",
+		                 xr_safe_text(arena, json_string_value(json_object_get(value, "policy"))),
+		                 100 * json_number_value(json_object_get(value, "p")));
 	} else if (json_is_object(value)) {
 		char *text = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(6));
 		xr_strbuf_printf(out, "%s", xr_safe_text(arena, text ? text : "?"));

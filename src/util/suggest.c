@@ -1,11 +1,11 @@
 /* "Did you mean": the known word with the fewest slips of the finger (Damerau-Levenshtein, neighbours swapped count
- * one), if there are few for its length. */
+ * one), if there are few for its length. A word that was only begun counts as one slip. */
 #include "xray.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORD_MAX = 64 };
+enum { WORD_MAX = 64, BEGUN = 3 };
 
 static int least(int a, int b)
 {
@@ -40,14 +40,14 @@ const char *xr_suggest(const char *word, const char *const *known, size_t n_know
 		return NULL;
 	size_t n = strlen(word);
 	const char *best = NULL;
-	int fewest = (int)(n < 3 ? 1 : n < 6 ? 2 : n / 3) + 1;
+	int fewest = (int)(n < 4 ? 1 : n < 6 ? 2 : n / 3) + 1;
 	if (n > WORD_MAX)
 		return NULL;
 	for (size_t i = 0; i < n_known; i++) {
 		size_t m = known[i] ? strlen(known[i]) : WORD_MAX + 1;
 		if (m > WORD_MAX)
 			continue;
-		int count = slips(word, n, known[i], m);
+		int count = n >= BEGUN && m > n && !strncmp(word, known[i], n) ? 1 : slips(word, n, known[i], m);
 		if (count < fewest) {
 			fewest = count;
 			best = known[i];

@@ -22,6 +22,9 @@ comm.latency
 comm.bandwidth
 $ LC_ALL=C.UTF-8 xray plot m.json tlb.data | head -n 2 | tail -n 1 | grep -c '⠉'
 1
+$ xray plot m.json tlb.dta
+2| xray: m.json has no curve or matrix of 'tlb.dta'; did you mean 'tlb.data'?
+? 2
 $ xray plot m.json timer
 2| xray: m.json has no curve or matrix of 'timer'
 ? 2

@@ -202,6 +202,10 @@ static void suggestions_are_near(void **state)
 	assert_string_equal(xr_suggest("cahce", known, 3), "cache");
 	assert_string_equal(xr_suggest("cpu.freqency", known, 3), "cpu.frequency");
 	assert_null(xr_suggest("entirely else", known, 3));
+	static const char *const words[] = {"help", "op", "report", "show"};
+	assert_string_equal(xr_suggest("rep", words, 4), "report"); /* begun, not mistyped */
+	assert_null(xr_suggest("foo", words, 4));                   /* two of three letters are no slip */
+	assert_string_equal(xr_suggest("shwo", words, 4), "show");
 	assert_null(xr_suggest("", known, 0));
 }
 

@@ -338,6 +338,37 @@ static void the_page_has_the_description_and_no_markup_of_it(void **state)
 	xr_description_free(d);
 }
 
+static size_t widest_line(const char *text)
+{
+	size_t widest = 0;
+	for (const char *end; *text; text = end + (*end == '\n')) {
+		end = text + strcspn(text, "\n");
+		char *line = strndup(text, (size_t)(end - text));
+		size_t columns = xr_text_columns(line);
+		widest = columns > widest ? columns : widest;
+		free(line);
+	}
+	return widest;
+}
+
+static void reports_fit_narrow_terminals(void **state)
+{
+	const struct xr_style narrow = {.colour = true, .unicode = true, .width = 60},
+			      usual = {.unicode = true, .width = 80};
+	struct xr_error err;
+	struct xr_description *d = xr_description_read("tests/data/genoa.json", &err);
+	struct page page;
+	(void)state;
+	assert_non_null(d);
+	xr_report_screen(open_page(&page), d, &narrow);
+	assert_true(widest_line(close_page(&page)) <= 60);
+	free(page.text);
+	xr_report_terminal(open_page(&page), d, &usual, false);
+	assert_true(widest_line(close_page(&page)) <= 80);
+	free(page.text);
+	xr_description_free(d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +383,7 @@ int main(void)
 		cmocka_unit_test(headers_have_no_trigraphs),
 		cmocka_unit_test(a_tenth_of_a_cycle_is_no_difference),
 		cmocka_unit_test(the_page_has_the_description_and_no_markup_of_it),
+		cmocka_unit_test(reports_fit_narrow_terminals),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,7 +153,7 @@ static int unload(void **state)
 
 static void what_is_written_is_valid(void **state)
 {
-	static const char *const files[] = {"tests/data/icelake.json", "tests/data/zen4.json"};
+	static const char *const files[] = {"tests/data/icelake.json", "tests/data/zen4.json", "tests/data/genoa.json"};
 	(void)state;
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
 		struct xr_error err;
