@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # X-Ray. `make run` measures this machine, `make test` runs the tests, `make help` lists the rest.
 #
 # One makefile, no configure step, everything made goes to $(BUILD). A source file joins by being there: library in

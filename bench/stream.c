@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* STREAM's copy, as its rules have it: arrays of doubles, c[i] = a[i], sixteen bytes counted per element, the best
  * of several runs.
  *

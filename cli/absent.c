@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a static program must do without (make STATIC=1 only).
  *
  * hwloc asks udev for the names of disks and loads plugins with dlopen(). Debian has no static libudev, and a static

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The command line: what its files share. One table of options feeds the parser, --help and "did you mean"; one table of
  * commands names the subcommands. The environment is read here and nowhere else. */
 #ifndef XR_CLI_CLI_H

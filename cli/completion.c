@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Completion for shells, from the same tables as the help. */
 #include "cli.h"
 

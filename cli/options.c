@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The option table, and the parser that reads it. */
 #include "cli.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One line on standard error that says where the run is; nothing when that is no terminal. */
 #include "cli.h"
 

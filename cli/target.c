@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* xray target init DIR: files to begin with, for a new board. */
 #include "cli.h"
 

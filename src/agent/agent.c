@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The agent: carries generated nano-benchmarks to the target and times them there.
  *
  * It reads lines and answers with lines, so that any pipe will do (a process, a runner in front of it, ssh). Compiled

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The agent for boards, see bare.h. Every line it prints is `xray: WORDS #SUM`, the sum being that of the words'
  * characters, so that what a console adds, loses or garbles is noticed:
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The agent for boards that cannot be talked to: no OS, no files, a few kilobytes, a console and a counter.
  *
  * A board gives three hooks, in one C file; `xray target init DIR` writes a skeleton. Experiments are baked into the

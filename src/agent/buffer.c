@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Memory for address chains, see buffer.h. Every OS call of the agent's memory is in here. */
 #include "buffer.h"
 

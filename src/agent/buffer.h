@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Memory for address chains, kept from one chain to the next, and the shuffle that orders them. Part of the agent. */
 #ifndef XR_AGENT_BUFFER_H
 #define XR_AGENT_BUFFER_H

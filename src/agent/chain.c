@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Address chains, see chain.h.
  *
  * A READ phase is a ring of pointers: each address holds the address of the next. Where two phases of a script visit

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The agent's side of address chains: memory laid out as a specification says, and the loops that walk it.
  *
  * Part of the agent: travels as text, needs nothing but libc (and mmap where there is one).

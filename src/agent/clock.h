@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The agent's clock and its reference chain.
  *
  * Portable: clock_gettime() where POSIX is, clock() elsewhere; a target with neither gives -DXR_NOW_NS='expression'.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is copied, and where to. Every instruction must run wherever it lies. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Regions of memory tiled with copies of one compiled block.
  *
  * The block is ordinary C: step along a list of offsets, go on at the place it names. Compiled as a tail call it is a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Hardware counters, see count.h. Linux has them behind perf_event_open(), if the kernel, the machine and the administrator let
  * it: what cannot be opened is not there. */
 #if !defined(_GNU_SOURCE)

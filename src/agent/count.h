@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Hardware counters of this thread, where the OS gives them: never taken for granted, see xr_count_open(). */
 #ifndef XR_AGENT_COUNT_H
 #define XR_AGENT_COUNT_H

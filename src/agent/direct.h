@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Foreseen jumps: a chain of direct jumps, written as machine code for this walk alone.
  *
  * The target of a direct jump stands in the instruction, so a predictor knows it after the first lap and the front end runs

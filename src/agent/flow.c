@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Flows of bytes, see flow.h.
  *
  * A kernel goes over blocks of a kilobyte, each a run of accesses without a branch between them, and wraps around

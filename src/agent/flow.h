@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Flows of bytes on the target: memory read, written or copied in order, as quickly as it goes (XR_FLOW of
  * nano/spec.h).
  *

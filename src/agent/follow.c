@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Following links, see follow.h. */
 #include "follow.h"
 

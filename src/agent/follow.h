@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Following links: from each word to the address that stands in it, with one cursor or several. Part of the agent.
  */
 #ifndef XR_AGENT_FOLLOW_H

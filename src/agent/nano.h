@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The frame around generated nano-benchmarks: types, barriers, markers. */
 #ifndef XR_AGENT_NANO_H
 #define XR_AGENT_NANO_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the target is, see nature.h. */
 #include "nature.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the target is by nature: the sizes of C's types, its byte order, and whether code is translated before it runs. */
 #ifndef XR_AGENT_NATURE_H
 #define XR_AGENT_NATURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The pool of threads, see pool.h. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

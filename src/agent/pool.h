@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Threads that sleep until there is a job for them, one per CPU and job: what teams are made of.
  *
  * A pool belongs to one thread, which sleeps while a set of jobs runs. Not there with -DXR_NO_THREADS.

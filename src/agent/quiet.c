@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Is the core ours, see quiet.h. */
 #include "quiet.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Does somebody else use this core, as far as running code can tell?
  *
  * The core's other hardware thread, when busy, slows every jump, takes its share of the instruction cache and, on some

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the members of a team do, see team.h. Member 0 measures, the others are its opponents or partners. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

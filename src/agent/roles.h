@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A team from inside: what its files share. */
 #ifndef XR_AGENT_ROLES_H
 #define XR_AGENT_ROLES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Samples of specifications, see sample.h. Nothing is printed while they are taken. */
 #include "sample.h"
 #include "count.h"

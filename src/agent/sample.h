@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A specification on the target, and how samples of it are taken. */
 #ifndef XR_AGENT_SAMPLE_H
 #define XR_AGENT_SAMPLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Teams of threads, see team.h.
  *
  * A round hands each member of the team to a thread of the pool that is pinned where the member wants to be. The

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Teams of threads: several pinned threads at once, started together.
  *
  * How the protocol loop uses it:

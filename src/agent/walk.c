@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Code walks: copies of one compiled block (agent/copies.h), visited by jumps in an order of our choice.
  *
  * A fixed order is walked by direct jumps where these can be written (agent/direct.h), else by the same blocks.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Code walks on the target: blocks of code visited by jumps (XR_WALK of nano/spec.h).
  *
  * Regions stay mapped from one walk to the next: the same id and size name the same memory, so its physical pages do

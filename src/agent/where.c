@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* On which CPU the agent runs, see where.h. */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* On which CPU the agent runs.
  *
  * The other hardware thread of a core may be busy, on a virtual machine with anybody's work, for seconds on end; the next

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the OS says about this machine, put beside the facts after they were measured.
  *
  * hwloc gathers it from sysfs, CPUID and firmware tables. Nothing here may ever be asked while measuring; that is why

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the processor says of itself: CPUID on x86, the device tree elsewhere. Claims like any other. */
 #ifndef XR_ENGINE_CLAIMS_CPU_H
 #define XR_ENGINE_CLAIMS_CPU_H

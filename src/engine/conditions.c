@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "engine/conditions.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What went on around a run: looked at before it, and over all of it. Explains doubts; no measurement asks for it. */
 #ifndef XR_ENGINE_CONDITIONS_H
 #define XR_ENGINE_CONDITIONS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "engine/claims_cpu.h"
 #include "engine/engine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The engine: orders micro-benchmarks by what they need, runs them, keeps their facts.
  *
  * One that cannot run costs its own facts, which then say why; those that need it say so too, and all others go on.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which micro-benchmarks, in which order. Pure: looks at descriptors and selectors, runs nothing. */
 #ifndef XR_ENGINE_PLAN_H
 #define XR_ENGINE_PLAN_H

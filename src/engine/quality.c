@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "engine/quality.h"
 
 #include "xray.h"

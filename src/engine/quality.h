@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The machine's quality before and after the run, reported once. */
 #ifndef XR_ENGINE_QUALITY_H
 #define XR_ENGINE_QUALITY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Behind xr_run_*: what a micro-benchmark is given while it runs. */
 #ifndef XR_ENGINE_RUN_H
 #define XR_ENGINE_RUN_H

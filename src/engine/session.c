@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The installed interface, on top of target, engine and facts. */
 #include "engine/conditions.h"
 #include "engine/engine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: statement.latency, statement.throughput, statement.in_flight of a C statement given as text.
  * Idea: paper 002 §3.2-3.3. Stream i of N works on a p0 of its own and shares p1, p2, … with the others. One stream is
  *   bound by latency; more and more of them fill the units until throughput binds.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* `xray time`: latency, throughput and in-flight count of one C statement. See xr_session_time(). */
 #ifndef XR_ENGINE_STATEMENT_H
 #define XR_ENGINE_STATEMENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A description that is measured once and read afterwards: what a self-tuning program asks for when it starts.
  *
  * The file's name is a hash of what facts hang on: CPU, kernel, control group and its limits, the CPUs allowed, compiler

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Machines whose cores are not all alike. */
 #ifndef XR_ENGINE_TYPES_H
 #define XR_ENGINE_TYPES_H

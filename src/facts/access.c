@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What programs may look at: values by their kind, claims, methods, series. */
 #include "facts/facts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "facts/facts.h"
 
 #include "util/memory.h"

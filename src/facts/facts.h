@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Facts, series, and the description that holds them.
  *
  * A description owns everything in it. Values are JSON (jansson): a number, a bool, a text, a list or a tree, so that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Descriptions as JSON, schema 1.
  *
  * What is read may come from anywhere: every member is checked for its type, ids for their characters, series for equal

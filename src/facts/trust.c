@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Consistency of a description, in one place.
  *
  * Rules are orders that every machine keeps: caches grow with their level, so do their latencies, memory is slower than

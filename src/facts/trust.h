@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What `ok` means: a value to build on. It is at least xr_trust_least sure and does not contradict the rest of the
  * description. Applied once, when all facts of a run are there; micro-benchmarks need not think of it. */
 #ifndef XR_FACTS_TRUST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "infer/array.h"
 
 #include "util/memory.h"

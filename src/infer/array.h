@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A set-associative array with a replacement policy: the stuff that caches and TLBs are made of.
  *
  * Keys are numbers below 2^60. The array does not know how keys are mapped to sets: the caller says which set. A new

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Belief over hypotheses; see belief.h. */
 #include "infer/belief.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A belief over explicit hypotheses, "none of these" among them.
  *
  * Hypotheses are numbered 0 … n - 1; number n is "none of these", which predicts nothing much: it wins where nothing fits, and

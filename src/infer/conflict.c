@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "infer/conflict.h"
 
 #include "infer/policy.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which set-associative array makes these curves?
  *
  * Evidence is walks over blocks of code and their twins: as many jumps, elsewhere. A hypothesis is one array, or

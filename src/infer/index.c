@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "infer/index.h"
 
 static uint32_t parity(uint64_t x)

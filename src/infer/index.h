@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which set a line belongs to: linear maps from address bits to the bits of a set's number.
  *
  * Every bit of the result is the exclusive or of some bits of the address. A plain index is such a map, and so are

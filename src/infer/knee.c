@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How many go on at once; see knee.h. */
 #include "infer/knee.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How many of something go on at once, from how long a step takes with k of them asked for.
  *
  * Up to `most` a step takes as long as one alone, or a little longer the busier it is; from there on they queue,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "infer/misses.h"
 
 #include "infer/array.h"

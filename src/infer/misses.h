@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How many visits miss in one set, when its lines are visited in fresh random permutations, lap after lap.
  *
  * 0 up to as many lines as there are ways; from then on it rises, steeply at first, whatever the policy: with one

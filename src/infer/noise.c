@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The noise of readings; see noise.h. */
 #include "infer/noise.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Noise: how a reading differs from what the machine does, fitted on this machine in this run.
  *
  * A reading is narrow around the truth; now and then it has a tail to the right, for others only ever add time; and with a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "infer/policy.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Replacement policies: one number names a policy, parameters included.
  *
  * The low byte is the kind (enum xr_policy); kinds without parameters are just that, so `policy == XR_LRU` works.

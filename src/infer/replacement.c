@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who is thrown out; see replacement.h. */
 #include "infer/replacement.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who is thrown out: sequences of uses, what each policy makes of them, and which policy explains what was seen.
  *
  * A sequence uses blocks of one set in some order, again and again: first those of the reset, in a fixed order,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The law of random lines; see scatter.h. */
 #include "infer/scatter.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The law of random lines: what a cache of unknown index does with n lines drawn at random.
  *
  * Lines at random are spread over S sets like balls over bins: a line has k others in its set with the Poisson probability of

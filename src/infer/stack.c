@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "infer/stack.h"
 
 #include "infer/policy.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One array or two, seen through jumps: hypotheses, belief, the most telling next question.
  *
  *   begin     the curve of one stride: how many units of it fit, whose step that is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Code and data against each other, see against.h. */
 #include "method/against.h"
 

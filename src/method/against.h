@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Code and data against each other: do they share a cache?
  *
  * Code that fills a good part of a cache and data that fill most of it each fit alone; together they do not, if the cache

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pages behind the first TLB, see behind.h. */
 #include "method/behind.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pages that miss the first TLB: where do they begin to cost more than that? The second level is seen only there.
  */
 #ifndef XR_METHOD_BEHIND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Classes, see classes.h. */
 #include "method/classes.h"
 

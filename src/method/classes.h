@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Classes of pages that compete for the same sets of a cache, found by laps (laps.h).
  *
  * Of a random sequence of pages, the shortest beginning that does not fit holds one page too many of some class. Blocks of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Classes of pages in the first cache, see coloured.h. */
 #include "method/coloured.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A cache whose ways are larger than a page and that is indexed by physical addresses: which pages compete depends on where
  * they are in memory, which nobody knows. So classes of pages are looked for by what is not compact (compact.h), one line
  * in each page at the same place: the shortest beginning of a random sequence of pages that is not compact has one page

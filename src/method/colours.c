@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Classes of pages, counted; see colours.h. */
 #include "method/colours.h"
 

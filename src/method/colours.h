@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How many classes of pages does a level have?
  *
  * A class with one member less than overflows, and k random pages: it overflows if one of them belongs to the class, so with

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* is_compact, see compact.h. */
 #include "method/compact.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* is_compact (papers 000 §4.4, 002 §4.2-4.4), written once: can all these places be in the cache at the same time?
  *
  * The oracle is time, against the set's twin (see places.h) instead of the bare hit latency, so that a TLB that the set

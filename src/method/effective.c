@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Effective capacity, see effective.h. */
 #include "method/effective.h"
 

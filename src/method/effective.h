@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The effective capacity of a level: what a program gets of it, whatever its sets, beside whoever shares it.
  *
  * Random walks over all lines of more and more bytes, between the level's latency and the next one's: how many of the bytes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Eviction, see evict.h. */
 #include "method/evict.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Eviction: how far from the core is a page after others have been visited?
  *
  * The pages of a buffer are items; of each, the same few lines are used. What decides which set of a cache a line goes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Flush lines, see flush.h. */
 #include "method/flush.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Flush lines: visited behind the pages of a lap (laps.h), they push these out of the first level, and must not push them
  * out of the level asked about, nor each other.
  */

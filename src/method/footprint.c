@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "method/footprint.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Footprints: how many bytes to go over so that one level answers, or memory. */
 #ifndef XR_METHOD_FOOTPRINT_H
 #define XR_METHOD_FOOTPRINT_H

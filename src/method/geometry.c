@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The geometry of a level, see geometry.h. */
 #include "method/geometry.h"
 

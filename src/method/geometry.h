@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The geometry of a level: ways, line, way, and number of classes, from several classes of pages (classes.h).
  */
 #ifndef XR_METHOD_GEOMETRY_H

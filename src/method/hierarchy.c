@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The levels of a machine, see hierarchy.h. */
 #include "method/hierarchy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The levels of the memory of a machine: staircases are climbed until they are clear, and what only looks like a level is
  * taken out.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "method/hunt.h"
 
 #include "stat/stat.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The conversation that finds an instruction cache or an instruction TLB: questions of probe/jumps.h, hypotheses of
  * infer/stack.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Laps, see laps.h. */
 #include "method/laps.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Laps: pages walked over again and again, and how many visits of a lap miss a level of the hierarchy.
  *
  * All lines of a page go where the page goes, so one line of each page, at the same place in it, says where the page

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The second latency, see latency.h. */
 #include "method/latency.h"
 

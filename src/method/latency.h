@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The latency of the level behind the first cache, exactly: by walks long enough for any clock.
  *
  * One line of each of so many pages that the first level is full and this one is not, against a twin that costs the TLB the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Levels from staircases, see levels.h. */
 #include "method/levels.h"
 

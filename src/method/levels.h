@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The levels of the memory hierarchy, from staircases: where these stay for a while, and agree. */
 #ifndef XR_METHOD_LEVELS_H
 #define XR_METHOD_LEVELS_H

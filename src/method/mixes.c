@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Forms: chains side by side need as many variables as operations in flight; statements that carry nothing on
  * (XR_FRESH) need few, but cost a move where instructions overwrite an operand. So both are timed, and the quickest is
  * kept; of equals the one with fewer instructions, then the one with fewer variables, for in a mix all of them must fit

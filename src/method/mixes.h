@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Mixes of operations as specifications: which form of each operation saturates its units, how many of each make up the
  * same time, and what the mix then took.
  */

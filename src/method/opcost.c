@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Idea: papers 002 §3.2-3.3 and 001 §3.2. A lone dependent chain shows the latency. N independent chains fill the
  * units: the least time per operation over N is the throughput. How many are in flight follows: latency / throughput.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Cost of one operation on one type: latency, throughput, operations in flight.
  *
  * Shared by the micro-benchmarks of scalar and of vector operations.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sets of pages, see pagesets.h. */
 #include "method/pagesets.h"
 

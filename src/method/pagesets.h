@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sets of pages, for TLBs: one line in each page, each in another part of its page, against as many lines packed. The
  * caches see the same of both (the same parts of pages, of pages that go to the same sets of the first cache), so what
  * remains is the cost of translation; sets that are compact (see compact.h) are in the TLB together.

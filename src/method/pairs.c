@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "method/pairs.h"
 
 #include "method/teams.h"

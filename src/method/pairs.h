@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How far CPUs are from each other: lines and blocks handed over between pairs of them. */
 #ifndef XR_METHOD_PAIRS_H
 #define XR_METHOD_PAIRS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Patience, see peace.h. */
 #include "method/peace.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Patience beside a neighbour.
  *
  * Who else uses the core makes every access slower and throws out what it brought; such spells last from microseconds to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Fitting: coordinate descent. Operations get their ports one after the other, each the best set given those of the
  * others; ports that serve the same operations are all alike, so only how many of them counts. Again and again until
  * nothing improves, from several random orders, and the best end is kept. Times of pairs depend on a set only by its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A model of the units of a core: which operation may run on which port, fitted to times of mixes alone.
  *
  * A mix is so many of each of some operations, all independent. It takes as long as its worst bottleneck: for any set

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "method/share.h"
 
 #include "method/teams.h"

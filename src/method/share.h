@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which cores share a cache, and what each gets of it when all are busy.
  *
  * A walk over 60 % of a cache loses lines to somebody who sweeps through 90 % of the same cache, and none to somebody

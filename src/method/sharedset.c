@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sets of a TLB that others use, too, see sharedset.h. */
 #include "method/sharedset.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How many pages fit into a set of a TLB that others use, too.
  *
  * Somebody else's page in a set takes a way of it, and not all pages are lost with one too many where it is not the oldest

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sets that overflow softly, see soft.h. */
 #include "method/soft.h"
 

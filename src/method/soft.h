@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sets that overflow softly.
  *
  * Walked round and round in one order, one place too many makes every visit miss where the oldest goes. Where any place goes,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Staircases, see stairs.h. */
 #include "method/stairs.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Staircases: how far out a page is after more and more others have been visited.
  *
  * It stays in a level until enough of the others share its sets, and then is in the next, so the times are those of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "method/steady.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Times that are the core's own: read again and again until each was seen twice. */
 #ifndef XR_METHOD_STEADY_H
 #define XR_METHOD_STEADY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "method/teams.h"
 
 #include <string.h>

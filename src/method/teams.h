@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Shorthands for teams of threads. Everything comes from the arena given. */
 #ifndef XR_METHOD_TEAMS_H
 #define XR_METHOD_TEAMS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The TLBs of data, level by level: what the micro-benchmark of that name asks, in this order, and knows in the end.
  *
  *   tlbcurve.c   the cost of translation over neighbouring pages: where are steps, and how high?

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The cost of translation over neighbouring pages, see tlb.h. */
 #include "method/soft.h"
 #include "method/tlb.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The first TLB, the page and what an entry covers, see tlb.h. */
 #include "method/soft.h"
 #include "method/tlb.h"

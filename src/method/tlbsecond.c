@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The second TLB, seen only by pages that miss the first, see tlb.h. */
 #include "method/behind.h"
 #include "method/sharedset.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What address translation costs, see translate.h. */
 #include "method/translate.h"
 

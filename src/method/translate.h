@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What address translation costs: walks over one line of each of n pages, against walks over as many lines packed into
  * as few pages as they fill. Both have the same footprint in the caches, because the lines are spread
  * over all parts of a page evenly; what remains of the difference is the TLBs'.

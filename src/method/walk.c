@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random walks, see walk.h. */
 #include "method/walk.h"
 

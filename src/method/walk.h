@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random walks over all lines of so many bytes, what translation costs taken off. */
 #ifndef XR_METHOD_WALK_H
 #define XR_METHOD_WALK_H

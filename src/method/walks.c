@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "method/walks.h"
 
 #include "stat/stat.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A batch of code walks whose samples are pooled over several looks.
  *
  * The core's other hardware thread, when somebody uses it, takes a share of the instruction cache and half of the

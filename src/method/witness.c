@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "method/witness.h"
 
 #include "method/teams.h"

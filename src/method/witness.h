@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Witnesses of two threads being on one core: work that one of them does and that the other one would slow down. */
 #ifndef XR_METHOD_WITNESS_H
 #define XR_METHOD_WITNESS_H

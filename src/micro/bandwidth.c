@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: cache.X.bandwidth.read|write|copy and memory.bandwidth.read|write|copy|past.one: bytes per second that
  * one core reads, writes, copies, or stores past the caches; cache.X.throughput.*, memory.throughput.*: the same in
  * bytes per cycle; *_scalar: with accesses of a word instead of the widest vectors.

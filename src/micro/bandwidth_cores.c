@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: memory.bandwidth.read|write|copy.all: bytes per second that all cores together move;
  * memory.bandwidth.knee: cores from which on more of them bring no more; memory.latency_loaded: latency of memory,
  * in ns, while all other cores read as quickly as they can.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: what a mispredicted branch costs.
  *
  * Idea: the same code, branching on random bits and on bits that never change. Half of the random ones

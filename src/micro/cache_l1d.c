@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: the first-level data cache: ways, capacity, line, hit latency.
  *
  * Idea (papers 000 §4.5, 002 §4.3): of addresses one stride apart, only so many can be in the cache

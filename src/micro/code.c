@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: code.unroll_limit, code.unroll_limit_ops: the largest straight-line body that still runs at full speed, in
  * bytes and in operations. Also code.uop_cache, code.fetch_width: said to be out of reach.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: cache.l2i.capacity, .miss_penalty, .unified: the second cache as code sees it; cache.l2.unified.
  *
  * Idea: unforeseen jumps (micro/icache.c) over more and more code. As long as the second cache has it, a jump takes a miss

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Communication between cores: latency, bandwidth, the locality tree, NUMA nodes.
  *
  * Parameter: comm.latency (ns, a line from one core to another), comm.bandwidth (bytes per second from producer to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Execution contexts: how many threads compute at full speed at the same time.
  *
  * Parameter: threads.contexts.int, .fp, .mem: the most threads that keep integer units, or floating-point units, busy,

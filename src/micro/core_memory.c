@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: what memory costs inside the core: load to use, store to load forwarding, and whether that is renamed
  * away.
  *

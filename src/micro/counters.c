@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: counters.*: what hardware counters say of the first caches and the first TLB: counters.l1d.line, capacity, ways;
  * counters.tlb.d1.entries, ways; counters.l1i.capacity; and counters.usable: which of them tell the truth.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: the clock frequency the core really runs at.
  *
  * Idea: a dependent chain of integer additions takes one cycle each (papers 000 §3.1 and 002 §3.2). Two things break

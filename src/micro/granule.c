@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The false-sharing size.
  *
  * Parameter: sharing.granule, the distance that two words written by two cores must have so that the writers do not

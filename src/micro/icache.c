@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: cache.l1i.capacity, .ways, .line, .latency, .miss_penalty.
  *
  * Idea: straight-line code does not show the instruction cache of a core that fetches ahead (paper 003's curve is

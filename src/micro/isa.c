@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: which kinds of instructions there are: floating point, fused multiply-add, vectors and their native width.
  *
  * Idea (papers 000 §3.2, 002 §3.4): the papers take floating point for hardware when an addition takes

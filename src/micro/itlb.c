@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: tlb.i1.entries, .ways, .penalty.
  *
  * Idea: a TLB is a cache whose lines are pages (paper 000 §4.7), so the questions of micro/icache.c are put with

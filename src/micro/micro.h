@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A micro-benchmark: finds one group of facts. One file in this folder each, closed by its descriptor
  * `const struct xr_micro xr_micro_NAME` in NAME.c; make collects them, nothing else is edited.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How quiet the machine is: what others take away, and how steady the clock is.
  *
  * Parameter: noise.lost (share of a thread's time that others take: programs, hypervisor, quota), noise.interrupts

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: latency, throughput and operations in flight of every operation on every scalar type C has it for.
  *
  * Idea: paper 002 §3.2-3.3 (chains and independent streams), paper 001 §3.2 (the least over all numbers of streams);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: latency, throughput and operations in flight of operations on short vectors.
  *
  * Idea: as for scalars (op.c, method/opcost.c), on GNU vector types, so the same on every instruction set.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: whether huge pages bring anything here; whether pages change size while they are used.
  *
  * Idea (AMP, paper 004 §3.10): pages that the TLB cannot hold cost translation; if the OS backs the same

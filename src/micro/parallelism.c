@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: memory.parallelism, cache.X.parallelism: misses of the nearer levels that are on their way from there
  * at once; tlb.walks: page walks at once.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: cache.l1d.policy, cache.l2.policy, tlb.d1.policy: who is thrown out when a set is full;
  * *.policy_candidates: every policy that may explain what was seen, with its probability.
  *

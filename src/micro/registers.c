@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: how many variables of a type the compiler keeps in registers: int, f32, f64, v16, v32, v64.
  *
  * Idea (papers 000 §3.3, 002 §3.5, 001 §3.4): give a loop more and more variables that are all alive; when they no

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The scheduler: time slot, context switch, tick, throttling.
  *
  * Parameter: os.timeslice (how long a thread runs before another one that waits for the CPU gets it), os.context_switch

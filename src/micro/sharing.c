@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which cores share the first-level data cache.
  *
  * Parameter: cache.l1d.shared_by (cores that use one first-level cache together), cache.l1d.busy_capacity (bytes per

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which cores share the caches beyond the first, and what each gets of them when all are busy.
  *
  * Parameter: cache.l2.shared_by, cache.l3.shared_by (cores that use one cache of that level together),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* All micro-benchmarks, NULL-terminated, sorted by id; generated from the files in this folder. */
 #ifndef XR_MICRO_TABLE_H
 #define XR_MICRO_TABLE_H

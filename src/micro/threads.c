@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Threads: logical CPUs, physical cores, SMT siblings, types of cores.
  *
  * Parameter: threads.logical (CPUs this program may use), threads.cores, threads.smt (hardware threads per core),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: what a look at the target's clock costs, and how fine the clock is.
  *
  * Idea: everything else is time between two looks at the clock, so their cost and grain bound every sample (paper 002

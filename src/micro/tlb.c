@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: the TLBs of data: entries, ways, cost of a miss, level by level; the page size that they see.
  *
  * Idea (papers 000 §4.7, 001 §3.1): a TLB is a cache whose line is a page. So the first level is found as the first

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: cache.l1d.unified, cache.l1i.unified: does the first level hold code as well as data?
  *
  * Idea (paper 004 §3.6, from the code side): code that fills two thirds of a cache and data that fill most of it each fit

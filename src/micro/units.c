@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: the core's units: operations sustained per cycle, how many of each kind run in parallel, which compete for
  * the same units, and which sets of different operations sustain together in one cycle.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: cache.l1d.write_allocate: does a store that misses bring its line?
  *
  * Idea (paper 004 §3.4, there with counters): write lines that are not there, and read them: as quick as after reading

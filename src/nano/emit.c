@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "nano/emit.h"
 
 #include "nano/values.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From a specification of operation streams to C that a person can read.
  *
  * Two forms of the same body. XR_FORM_BARRIER: straight lines, each variable passed through an empty asm so that the

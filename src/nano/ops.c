@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "nano/ops.h"
 
 #include <string.h>

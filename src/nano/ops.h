@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The operation × type table: what each operation is in C, and for which types the language has it.
  *
  * One table feeds the emission (C text), the model (what a statement costs there), the micro-benchmarks (what to

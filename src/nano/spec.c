@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The specification in one line. Numbers and words only, so that the agent can read it back with strtok. */
 #include "nano/spec.h"
 

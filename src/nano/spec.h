@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What to time: the specification of one nano-benchmark, as data.
  *
  * There are five kinds of experiment, and a sixth that looks at the clock itself:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "nano/values.h"
 
 #include <math.h>

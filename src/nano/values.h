@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Operand values: chosen so that nothing is folded, specialised, denormal or overflowing within one sample. */
 #ifndef XR_NANO_VALUES_H
 #define XR_NANO_VALUES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Conflict sets by growing and reducing; see conflict.h. */
 #include "probe/conflict.h"
 

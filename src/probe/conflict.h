@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Conflict sets: lines of one set of a cache whose index is not known at all, found by growing and reducing.
  *
  * All lines lie at one offset of their pages, so that the first level, indexed by that, never answers once

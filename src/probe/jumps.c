@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "probe/jumps.h"
 
 #include "stat/stat.h"

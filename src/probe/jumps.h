@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Questions put with jumps: walks over blocks of code and their twins, timed side by side.
  *
  * A question is a set of blocks in places that may conflict. Its twin has as many blocks that conflict nowhere, in

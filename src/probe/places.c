@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Places and patterns of them, see places.h. */
 #include "probe/places.h"
 

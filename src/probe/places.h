@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Places: addresses to visit, as bytes from the start of a buffer, in order; and the patterns that engines draw.
  *
  * Memory comes from the arena. A set of places becomes spans of a specification by xr_places_spans().

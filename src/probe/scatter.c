@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Walks over random lines; see scatter.h. */
 #include "probe/scatter.h"
 

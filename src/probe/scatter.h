@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random lines: walks round and round over lines drawn at random from a pool of pages.
  *
  * Lines come in pairs, two neighbours that begin at a multiple of their length: a core that fetches the other line of a pair

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Measured beside claimed, with a verdict in words. */
 #include "facts/trust.h"
 #include "report/compare.h"

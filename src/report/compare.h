@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two values beside each other: the common ground of check and diff. */
 #ifndef XR_REPORT_COMPARE_H
 #define XR_REPORT_COMPARE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two descriptions beside each other: `xray diff A B`, and `xray check --against`, where the second is the rule. */
 #include "report/compare.h"
 #include "report/value.h"

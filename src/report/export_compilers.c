@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* For compilers and libraries: gcc, glibc, OpenBLAS, BLIS, CMake. */
 #include "facts/trust.h"
 #include "report/exports.h"

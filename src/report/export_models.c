@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* For performance models: hwloc's topology, kerncraft's machine file, a roofline. */
 #include "report/exports.h"
 #include "report/quote.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* For spreadsheets, pages and monitoring: CSV, Markdown, Prometheus. */
 #include "report/exports.h"
 #include "report/quote.h"

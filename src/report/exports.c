@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/exports.h"
 
 #include "facts/trust.h"

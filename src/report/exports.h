@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A description for other programs: one function per form, all in one table. Only facts that are at least `least` sure
  * are used; what a form cannot do without makes it fail with a line that says what is missing. */
 #ifndef XR_REPORT_EXPORTS_H

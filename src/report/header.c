@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A description as a C header: for programs that tune themselves when they are compiled.
  *
  * Every fact gets PREFIX_HAS_…, 1 or 0, and when it is 1 also PREFIX_… with its value and PREFIX_CONF_… with its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pictures for the terminal: curves in braille dots, matrices as heat maps, the hierarchy as bars.
  *
  * Without Unicode, curves are stars and heat maps digits. Axes are logarithmic where values span more than a decade.

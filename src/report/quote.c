@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/quote.h"
 
 #include "report/value.h"

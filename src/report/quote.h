@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Text from a file, made safe for each form: none of it may end a quotation, open a tag, or run as a formula. All take
  * any bytes; control characters become blanks. */
 #ifndef XR_REPORT_QUOTE_H

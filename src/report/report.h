@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Descriptions in the forms people read: one file per form. All write to a stream and print nothing else; -1 never
  * happens for a description that could be read. */
 #ifndef XR_REPORT_REPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The machine on one screen: what an engineer asks first, in at most 40 lines.
  *
  * Machine; core; the hierarchy with what was measured and, where it differs, claimed; TLBs, memory, cores, OS in a line

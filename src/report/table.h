@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Tables of text: columns as wide as they need, empty ones left out, broken into parts that fit the width. */
 #ifndef XR_REPORT_TABLE_H
 #define XR_REPORT_TABLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The full report: everything that was found, as tables and lists.
  *
  * A section takes the facts it knows how to lay out; what no section took is listed as it is, so that a new fact shows

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "report/value.h"
 
 #include "facts/trust.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Values as people write them: 48 KiB, 3.49 GHz, yes. Text from files is made safe for terminals. */
 #ifndef XR_REPORT_VALUE_H
 #define XR_REPORT_VALUE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Bootstrap: decide again on samples drawn with replacement from those at hand, and see how often the answer stays. */
 #include "stat/stat.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "stat/cliques.h"
 
 #include "util/memory.h"

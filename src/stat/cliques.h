@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Cliques: groups of things that are nearer to each other than to all others. */
 #ifndef XR_STAT_CLIQUES_H
 #define XR_STAT_CLIQUES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Quality-threshold clustering in one dimension ([001] section 3): the diameter a cluster may have is a share of its
  * own mean, so that a plateau of 300 cycles may be wider than one of 4.
  *

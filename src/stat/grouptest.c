@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "stat/grouptest.h"
 
 int xr_find_one(xr_ask_fn *ask, void *self, const int *item, int n, int *found)

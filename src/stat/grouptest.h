@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Group testing: which one of many items is to blame, when any set of them can be asked at once.
  *
  * The number of questions grows like the logarithm of the number of items.

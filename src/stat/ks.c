@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two-sample Kolmogorov-Smirnov test: do two sets of samples come from one distribution, whatever its shape? */
 #include "stat/stat.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Two lines: where does a curve change its slope? */
 #include "stat/stat.h"
 

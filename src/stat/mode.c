@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The value most samples agree on, and the values hardware comes in. */
 #include "stat/stat.h"
 

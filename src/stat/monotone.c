@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Monotone curves: the non-decreasing curve nearest to noisy points.
  *
  * More work never takes less time, so a point above its right neighbour is noise in one of the two. The papers ([001]

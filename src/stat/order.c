@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Order statistics of one sample, and what is read off a sorted sample: spread, modes.
  *
  * An empty sample has no statistic: the answer is NaN, which no comparison accepts.

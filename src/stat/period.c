@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "stat/period.h"
 
 #include "stat/stat.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A period in a list of events. */
 #ifndef XR_STAT_PERIOD_H
 #define XR_STAT_PERIOD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "stat/scratch.h"
 #include "util/memory.h"
 

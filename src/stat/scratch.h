@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Private to this room: sorted copies and small work arrays that stay on the stack for the usual sizes.
  *
  * The functions here run inside bootstraps and on thousands of simulated points, mostly on nine samples or forty

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Many levels in a curve: the constant segments that cost least, sum of absolute residuals plus a price per change.
  *
  * Exact by dynamic programming over the last segment. The ends j are walked from the left; for each, the costs of all

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Statistics: pure numbers in, numbers out. No allocation is left behind, no state, no randomness but the seed given.
  *
  * Which serves where (see also docs/statistics.md):

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One step in a curve: where does it go up? */
 #include "stat/stat.h"
 

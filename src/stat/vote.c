@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Wald's sequential probability ratio test on yes and no votes: ask until one answer is 99 % sure, no longer. */
 #include "stat/stat.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a kind of target must be able to do: behind the seam.
  *
  * A backend gives raw samples; target.c turns them into readings (overhead cancelled by two lengths, cycles by the

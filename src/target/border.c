@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "target/border.h"
 
 #include <float.h>

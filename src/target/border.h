@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The border: whatever a target says passes here, whoever said it (an agent behind a runner, a recording from a stranger,
  * a model of a machine), and what could not have been read on any machine goes no further.
  *

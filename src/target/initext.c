@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "target/initext.h"
 
 struct reader {

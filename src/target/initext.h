@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* inih over text at hand: a target file is read once, for it may be a pipe. */
 #ifndef XR_TARGET_INITEXT_H
 #define XR_TARGET_INITEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Opening targets. Each returns NULL with err filled in when the target cannot be used. */
 #ifndef XR_TARGET_OPEN_H
 #define XR_TARGET_OPEN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "target/record.h"
 
 #include "target/backend.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Recordings: every specification with its readings, one JSON object a line, in the order they were asked for.
  *
  * DIR/machine.ini      [target] kind = recorded, readings = readings.jsonl

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "target/recording.h"
 
 #include "util/hash.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* One line of a recording: a specification and its reading, to JSON and back.
  *
  * What is zero or false is left out. Everything a control engine may look at is kept, the time spent on waiting for peace

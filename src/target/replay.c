@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A recorded machine: answers from a file what a real one once answered. */
 #include "target/backend.h"
 #include "target/border.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files to begin with, for somebody who brings up X-Ray on a board. */
 #include "target/embed.h"
 #include "util/error.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From raw samples to readings: the statistics of one point, the same for hardware and for models of it.
  *
  * Idea: samples of tens of microseconds, so that most contain no interrupt; two

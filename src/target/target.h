@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The seam: time these specifications.
  *
  * A target is where nano-benchmarks run: this machine, another behind a runner, a model of a machine, a recording of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Arena: memory that lives as long as one run.
  *
  * Everything allocated from an arena is released at once by xr_arena_release(). Allocations are zeroed, aligned for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Errors: a fallible function returns 0 or -1 and, when it fails, says why in the struct xr_error it was given.
  *
  * The text is one line, names the thing that failed, and says what to do where that is known.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "util/escape.h"
 
 #include <stdbool.h>

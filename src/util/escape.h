@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Text from outside, made harmless for a terminal: the one function for that form. (JSON is escaped by jansson, C by
  * report/header.c.)
  *

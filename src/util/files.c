@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "util/files.h"
 
 #include <dirent.h>

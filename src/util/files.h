@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files and directories, briefly. */
 #ifndef XR_UTIL_FILES_H
 #define XR_UTIL_FILES_H

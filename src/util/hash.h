@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* 64-bit FNV-1a, finished by a mixer: names for content that we wrote ourselves; no defence against forgery. */
 #ifndef XR_UTIL_HASH_H
 #define XR_UTIL_HASH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "util/memory.h"
 
 #include <stdint.h>

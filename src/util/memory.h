@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Memory that is there. When the system has none left, whoever stands guard gets control back: the library's entry points
  * do, and return an error; what was being built is lost. Without a guard the process aborts with a message. Released with
  * free(). */

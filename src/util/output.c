@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "util/output.h"
 
 #include "util/files.h"

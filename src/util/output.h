@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files for others to read, written as git does: a new file beside the old one, filled, brought to the disk, and renamed
  * over it. Whoever reads sees the old one or the whole new one; whatever goes wrong leaves the old one as it was.
  *

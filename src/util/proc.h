@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Subprocesses without a shell: what is no program is not run, not even by /bin/sh.
  *
  * Children get a process group of their own, so that Ctrl-C reaches this program alone and it decides. When this program

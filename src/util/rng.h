@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A small seedable generator (splitmix64): the same seed gives the same sequence on every machine. */
 #ifndef XR_UTIL_RNG_H
 #define XR_UTIL_RNG_H

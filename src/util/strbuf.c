@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "util/strbuf.h"
 #include "util/memory.h"
 

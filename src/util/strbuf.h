@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A growing string. {0} is a valid empty one; text is always NUL-terminated; out of memory: see memory.h. */
 #ifndef XR_UTIL_STRBUF_H
 #define XR_UTIL_STRBUF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* "Did you mean": the known word with the fewest slips of the finger (Damerau-Levenshtein, neighbours swapped count
  * one), if there are few for its length. A word that was only begun counts as one slip. */
 #include "xray.h"

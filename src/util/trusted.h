@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Directories that nobody else can have a hand in. */
 #ifndef XR_UTIL_TRUSTED_H
 #define XR_UTIL_TRUSTED_H

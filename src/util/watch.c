@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "util/watch.h"
 
 #include <time.h>

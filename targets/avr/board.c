@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* ATmega328P at 16 MHz, bare: the hooks of X-Ray's agent for boards.
  *
  * Counter: timer 1 counts cycles, 16 bits of them; timer 0 counts every 1024th and tells how often timer 1 has begun

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Cortex-M3 without an OS (QEMU's mps2-an385): the hooks of X-Ray's agent for boards.
  *
  * Counter: SysTick, 24 bits, at the core's 25 MHz (-DXR_TICK_BITS=24). Console: semihosting, a character at a time; on a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The three hooks by which X-Ray's agent knows a board. As it stands this file runs on the machine at hand, so that
  *
  *   xray --target target.ini timer

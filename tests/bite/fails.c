@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A target of which some readings fail, put in by the linker (--wrap): one specification in fifty always, one reading
  * in thirty now and then. Facts may be missing then, but nothing may be sure and wrong. */
 #include "target/target.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* An engine that counts one too many, put in by the linker (--wrap). The suite must notice. */
 #include "facts/facts.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The papers' way of measuring, put in by the linker (--wrap) in place of ours: one sample of a quarter second, the
  * elements of a chain in a constant stride, the minimum for a statistic. The suite must notice. */
 #include "stat/stat.h"

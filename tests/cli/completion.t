@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Completion comes from the same tables as the help.
 
 $ xray completion bash > x.bash && bash -n x.bash

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What can be made of a description.
 
 $ cp $TOP/tests/data/icelake.json m.json; xray show m.json cache.l1d tlb.d1

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A description in the forms of other programs, exactly.
 
 $ cp $TOP/tests/data/icelake.json m.json; xray export m.json --to gcc

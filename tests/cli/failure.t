@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What goes wrong outside of the program: one line, the documented exit status, nothing left behind.
 
 $ xray --cc nonexistent timer

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What an attacker, a full disk or a mistake would like to make of this program.
 
 # Whatever goes wrong, the old file stays; links are not followed; devices stay.

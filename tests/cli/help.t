@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Help goes to standard output; every command has its own.
 
 $ xray --version

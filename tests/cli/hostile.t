@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Whatever the file: one line, exit status 2; nothing of it reaches the reader's terminal, spreadsheet or page unescaped.
 
 $ printf '{"schema": 1, "facts": {' > cut.json; echo '[1, 2]' > foreign.json; head -c 300 /dev/urandom > noise.json; : > empty.json; echo '{"schema": 9, "facts": {}}' > later.json

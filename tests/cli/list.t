@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Every micro-benchmark, from its descriptor.
 
 $ xray list timer

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Measuring a simulated machine: its facts are known.
 
 $ xray --target $TOP/machines/p6.ini timer cpu.frequency

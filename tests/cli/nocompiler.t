@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Without a compiler the agent that xray carries does all but operations, registers, units and instructions.
 
 $ X=$(command -v xray); env -u CC PATH=/none "$X" timer cpu.frequency core branch --json d.json > /dev/null; grep -c 'needs a C compiler' d.json; grep -o '"compiler": "[^"]*"' d.json; grep -c '"timer.resolution": {"status": "ok"' d.json

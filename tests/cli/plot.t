@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Pictures in the terminal.
 
 $ cp $TOP/tests/data/zen4.json m.json; xray plot m.json hierarchy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # One page for a browser. What it shows there is tests/page's; where there was no npm, one line says so.
 
 $ xray report $TOP/tests/data/zen4.json -o p.html 2> err; case $? in 0) ! test -s err ;; 2) grep -qx 'xray: this xray was built without the page, which takes npm: `make page` builds it' err && ! test -e p.html ;; esac && echo said

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Any C statement.
 
 $ xray time 'p0 = p0 * p1' --type f64 --cache-dir c

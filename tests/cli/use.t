@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Wrong use: one line that says what to do, exit status 2, nothing done.
 
 $ xray lsit

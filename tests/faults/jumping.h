@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A clock that jumps, back as well (tests/faults/run). */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE

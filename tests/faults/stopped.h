@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A clock that stands still, put in the agent's way (tests/faults/run). */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What an agent behind a runner may say, line by line, up to the target's border. */
 #include "target/border.h"
 #include "target/host/answer.h"

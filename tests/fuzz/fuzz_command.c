@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The command line: words between zero bytes. Only read, not obeyed. */
 #include "../../cli/cli.h"
 

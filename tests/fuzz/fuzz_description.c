@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Descriptions may come from anywhere: whatever is read is refused with a reason, or can be shown in every form. */
 #include "report/exports.h"
 #include "report/report.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Control engines must survive whatever readings pass the target's border: each byte of the input spoils some. The first
  * byte picks the machine under it, or none: then every reading is made up. The engines must end, too: after so many
  * specifications, or so much time of thought, the first signal comes, and who does not listen is caught. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The reader of machine files must survive anything, and what it accepts it must be able to write and read back. */
 #include "target/model/machine.h"
 

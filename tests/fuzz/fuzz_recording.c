@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A recording from a stranger: read, and measured as far as it goes. */
 #include "engine/engine.h"
 #include "facts/facts.h"

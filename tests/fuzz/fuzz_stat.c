@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Statistics on any doubles: the first is the parameter of the functions, the others the data. */
 #include "../lib/stat_properties.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Statements of `xray time`: the reader, the generator of C, and the model's small compiler. */
 #include "engine/statement.h"
 #include "facts/facts.h"

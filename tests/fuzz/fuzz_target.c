@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files of targets that run things: a compiler, a runner, a clock. Nothing is run here. */
 #include "target/open.h"
 

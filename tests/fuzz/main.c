@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Feeds files to a fuzz target where there is no libFuzzer: replays what once broke it. */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: MIT
 "$BUILD/tests/golden/test_emit" switch

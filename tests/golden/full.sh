@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # The whole report, and tables for a selection.
 "$XRAY" show --full tests/data/zen4.json
 echo ---

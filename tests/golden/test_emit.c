@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Prints the C of specifications: test_emit barrier|switch [BYTES]. Golden files keep a few; with BYTES it is every
  * operation on every type up to vectors of that many bytes, for compilers to complain about (tests/emit). */
 #include "nano/emit.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Machines that behave differently: what xr_machine_random() leaves as it always was. */
 #include "random.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "curves.h"
 
 #include <stdio.h>

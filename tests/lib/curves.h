@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Curves of real machines (tests/data/real): rows of a CSV that fit, as points. */
 #ifndef XR_TESTS_LIB_CURVES_H
 #define XR_TESTS_LIB_CURVES_H

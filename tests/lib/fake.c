@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "fake.h"
 
 static int prepare(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A target for tests of the engine: every reading is what the test says, nothing runs. */
 #ifndef XR_TESTS_FAKE_H
 #define XR_TESTS_FAKE_H

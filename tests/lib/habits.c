@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "habits.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What real cores do and simple models do not: one habit at a time, put on a machine. */
 #ifndef XR_TESTS_LIB_HABITS_H
 #define XR_TESTS_LIB_HABITS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Is a fact what the machine file says? */
 #ifndef XR_TESTS_JUDGE_H
 #define XR_TESTS_JUDGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Many machines, measured on all CPUs and judged fact by fact: what the suites of simulated machines share.
  *
  * A fact that the machine decides and the tool does not even look for counts like one that it looked for in vain: MISSED.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random machines, by seed.
  *
  * Realistic: a template of a known core with one or two fields moved. Uniform: every field drawn from its legal range,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Machines by seed: the first generator (random.c) and the wide field (wild.c). */
 #ifndef XR_TESTS_LIB_RANDOM_H
 #define XR_TESTS_LIB_RANDOM_H

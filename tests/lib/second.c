@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The second generator. It shares no code and no tables with the first, and nobody looks at its single machines while
  * an engine is made: only its rates and its calibration are looked at, so that they say what happens on cores nobody
  * has met.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The second generator of machines, see second.c: development looks at its rates, not at its machines. */
 #ifndef XR_TESTS_LIB_SECOND_H
 #define XR_TESTS_LIB_SECOND_H

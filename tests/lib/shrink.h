@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From a machine on which a fact is not right to the smallest one on which it still is not. */
 #ifndef XR_TESTS_SHRINK_H
 #define XR_TESTS_SHRINK_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What several tests begin with: a machine file without its noise, one reading, one description. They fail the test. */
 #ifndef XR_TESTS_LIB_START_H
 #define XR_TESTS_LIB_START_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "stat_properties.h"
 
 #include "stat/stat.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What must hold for the statistics on any input whatever: used with random numbers by a unit test and with a fuzzer's
  * bytes by a fuzz target. */
 #ifndef XR_TESTS_STAT_PROPERTIES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Of how many machines is a kind of fact right? Counted by machine, since facts of one machine fail together.
  *
  * tests/model/rates.txt keeps what was counted over many machines, by series (a generator and a noise) and kind:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "truths.h"
 
 #include "infer/replacement.h"

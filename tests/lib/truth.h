@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a machine file implies for each fact: the answers that control engines are tested against.
  *
  * Not every fact that a file implies can be found out by timing: a cache whose way fits a page has an index nobody can

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How many bytes a simulated machine moves: bandwidths by the file, and which of them can be seen. */
 #include "truths.h"
 

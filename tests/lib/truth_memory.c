@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a simulated machine's caches, TLBs and memory are, and what of that software can see. */
 #include "truths.h"
 

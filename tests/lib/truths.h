@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How truths are made, for the files that know them: the words of a fact's id, and what may be said of it.
  */
 #ifndef XR_TESTS_LIB_TRUTHS_H

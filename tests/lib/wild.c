@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Wild machines: what no test author would have thought of.
  *
  * Wider than the random machines that the suite counts on: every number from its legal range, every policy, every kind

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What must hold of the core of any real machine: bounds, and what one fact implies for another. */
 #include "xray.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Many cores on the machine at hand: the same answers again, in order, or an honest doubt. Never a time. */
 #include "../lib/start.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What must hold on any real machine (make check-live): order, loose bounds, and the same answer again, alone and
  * beside a busy neighbour, from both compilers and both forms of generated code. Never a time, never a model of CPU. */
 #include "../lib/start.h"

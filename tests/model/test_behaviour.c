@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How the memory of simulated machines behaves, against what their files say: bandwidth, parallelism, policies, writes.
  *
  *   test_behaviour                   the suite: random machines, quiet and with ordinary noise

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Cores that were built (machines/cores), asked for every fact with standard noise.
  *
  *   test_cores              each core once, against the record in docs/cores.md: what that lists as right stays right,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every machine in machines/, measured: what the file says is found, and nothing is wrong and sure.
  *
  *   test_files [FILE...]   prints TAP; what is wrong or missed beside the truth

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Each habit of real cores alone, on random machines: what the tool gets.
  *
  *   test_habits               docs/habits.md has a row for every habit; each can be put on random machines and breaks

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Every micro-benchmark on machines it has never seen, against what their files say.
  *
  *   test_machines                    the suite: random machines, quiet, with ordinary and with hostile noise

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A last cache that others use: what a program gets of it is less than it has, can be reckoned, and is found, run for run;
  * everything else is found as if nobody was there. Prints TAP. XR_SEED: the first throw of the dice. */
 #include "../lib/judge.h"

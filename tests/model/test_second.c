@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The second generator: how often facts are right on machines that nobody looked at, and whether confidence means what
  * it says.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Many cores: on simulated machines cores, siblings, contexts, distances, groups and the time slot are what the file
  * says. What cannot be decided may be unreliable, but nothing may be wrong and sure. XR_DEEP tries more machines. */
 #include "../lib/random.h"

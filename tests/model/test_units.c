@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which operations share units, and how many are started per cycle: on random machines as their files say. Prints
  * TAP. */
 #include "../lib/judge.h"

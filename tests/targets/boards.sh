@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Boards without an OS, that only print: AVR under simavr, which counts cycles; Cortex-M under QEMU, which counts
 # instructions. Every number is exact.
 . tests/targets/lib.sh

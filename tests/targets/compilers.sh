@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Any C compiler: tcc, the plain C89 form, musl, 32 bits. Nothing here looks at times.
 . tests/targets/lib.sh
 

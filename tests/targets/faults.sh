@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Boards that misbehave: what each is at fails with the reason, the run goes on, nothing is left running. The board is the
 # skeleton's (this machine), its wire a script that breaks it.
 . tests/targets/lib.sh

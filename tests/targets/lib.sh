@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # What the scripts of this suite share.
 result() { # NAME STATUS [LOG]
 	if [ "$2" = 0 ]; then

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # Five architectures under qemu's user-mode emulation: the code is the target's, the time is not.
 . tests/targets/lib.sh
 

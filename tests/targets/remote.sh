@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: MIT
 # A remote target: any command that runs a program elsewhere. Where no ssh server is to be had, a wrapper does what ssh does:
 # it copies the program to another place and runs it there, with pipes between.
 . tests/targets/lib.sh

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The agent's chains walk what the specification says, keep their buffers, and refuse what is not legal. */
 #include "../lib/start.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Counters of the agent: what cannot be counted says so, what can is near a known load, and asking changes nothing. */
 #include "../../src/agent/count.c"
 

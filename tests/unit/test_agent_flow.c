@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The agent's flows move the bytes that the specification says, and refuse what is not legal. */
 #include "../lib/start.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Teams of threads: every kind gives samples, refuses nonsense, and never hangs. Times are only compared loosely. */
 #include "../../src/agent/pool.c"
 #include "../../src/agent/roles.c"

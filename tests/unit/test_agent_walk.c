@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The agent's code walks visit what the specification says, keep their regions, and never hold code that can be
  * written. */
 #include "../lib/start.h"

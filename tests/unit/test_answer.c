@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What an agent says: nothing about what was not asked. */
 #include "target/host/answer.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who else uses the machine: counted from two moments, and said in words that name who. */
 #include "target/host/around.h"
 

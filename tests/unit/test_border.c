@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What no machine could have said goes no further than the target's border, whoever said it. */
 #include "engine/statement.h"
 #include "facts/facts.h"

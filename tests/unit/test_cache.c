@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What was compiled before: damage is mended in silence, another compiler or other flags are another thing, nobody else's
  * files are read. */
 #include "target/host/cache.h"

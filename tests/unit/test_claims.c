@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the OS says is put beside facts, never instead of them. */
 #include "engine/engine.h"
 

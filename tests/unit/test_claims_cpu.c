@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a processor says of its TLBs, from the registers to numbers. */
 #include "engine/claims_cpu.h"
 

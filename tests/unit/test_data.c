@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Patterns of addresses: what the engines of the data side rest on. */
 #include "method/compact.h"
 #include "method/colours.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The engine, with micro-benchmarks and a target made up for it. */
 #include "engine/engine.h"
 #include "micro/table.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The host target: whatever a specification does, it costs itself and nothing else. Nothing here looks at times. */
 #include "nano/emit.h"
 #include "target/host/os.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Belief and noise: what they promise, on numbers. */
 #include "infer/belief.h"
 #include "infer/noise.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which array makes a curve: misses of one set, arrays of every policy and number of ways, decoded code before the cache, a
  * level behind it; none of these where nothing fits; and curves of real cores. */
 #include "../lib/start.h"

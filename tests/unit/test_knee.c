@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How many go on at once, from curves: exact ones, busy ones, noisy ones, and such as have no edge. */
 #include "infer/knee.h"
 #include "util/rng.h"

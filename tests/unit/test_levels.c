@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Levels from staircases: made up ones, and some as a machine beside busy neighbours gave them. */
 #include "method/hierarchy.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What a program that tunes itself gets from the library. */
 #include "util/memory.h"
 #include "xray.h"

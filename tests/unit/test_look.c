@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What is counted in assembler text, for the architectures whose compilers write it. */
 #include "target/host/look.h"
 

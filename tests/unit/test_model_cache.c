@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Caches, TLBs and pages of simulated machines against sequences worked out by hand. */
 #include "target/model/mem.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Address chains on simulated machines: readings against what the machine file implies. */
 #include "../lib/start.h"
 

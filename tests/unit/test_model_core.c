@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The core of a simulated machine against costs worked out by hand, and its clock against what it promises. */
 #include "stat/stat.h"
 #include "target/model/model.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Simulated cores against curves of the real ones (tests/data/real): with the habits that a core has, the model bends where
  * the core bends, and as far. */
 #include "../lib/curves.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What front ends of simulated cores foresee, remember and keep decoded, and what of the caches behind that shows. */
 #include "../lib/start.h"
 

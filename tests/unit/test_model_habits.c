@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Keys for the habits of real cores: read, written back the same, and refused where they make no sense. */
 #include "../lib/truth.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* How lines find their sets on simulated machines, and what a way predictor does to them. */
 #include "target/model/mem.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Machine files: what is legal is read, what is not is refused with file, line and reason. */
 #include "target/model/machine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Neighbours who use a cache of a simulated machine, too: worked out by hand. */
 #include "target/model/mem.h"
 #include "target/model/trip.h"

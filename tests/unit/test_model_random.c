@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Random machines are legal, the same everywhere, and their truths are what their files say. */
 #include "../lib/random.h"
 #include "../lib/second.h"

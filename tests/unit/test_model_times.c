@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Habits that change with time, and guesses that hide it: siblings, wide vectors, moving CPUs, costly timers, counters
  * that lie, prefetchers that remember, loads that nobody waits for. */
 #include "../lib/start.h"

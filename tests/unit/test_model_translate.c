@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* TLBs with the habits of real ones, walks through page tables, and hosts below: what each does to an access. */
 #include "target/model/mem.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Files: outputs replace and never destroy, links are not followed, foreign files are bounded, private directories are
  * swept. */
 #include "util/escape.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Replacement policies of the one array, against plain simulations that share no code with it. */
 #include "infer/array.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The port model: predicts as a bottleneck does, and is found again from the times of pairs alone. */
 #include "method/ports.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Subprocesses: no shell, one deadline, nobody left behind. */
 #include "util/files.h"
 #include "util/proc.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From raw samples to readings, and from readings to recordings and back. */
 #include "target/backend.h"
 #include "target/open.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Belief, noise and the one array against curves of real cores: the true number of entries or ways wins, and "none of these" does not;
  * where the truth is not among the hypotheses, it does. */
 #include "../lib/curves.h"

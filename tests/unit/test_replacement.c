@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which policy explains times: every candidate, with noise, and such as none explains. */
 #include "infer/replacement.h"
 

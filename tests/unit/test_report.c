@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Reports: what people and compilers read. */
 #include "report/compare.h"
 #include "report/report.h"

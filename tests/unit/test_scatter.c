@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The law of random lines: on curves it made itself, and on curves of real cores. */
 #include "infer/policy.h"
 #include "infer/scatter.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* docs/description.schema.json fits what is written, and refuses what the reader refuses. The validator below knows the
  * words that the schema uses, and fails on any other, so that the schema cannot say more than is checked. */
 #include "facts/facts.h"

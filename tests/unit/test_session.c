@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The installed header, used as somebody else's program would: nothing of the house but xray.h. */
 #include "xray.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Sets that overflow softly: the share of visits that miss, and the ways read back from curves of such sets. */
 #include "method/soft.h"
 

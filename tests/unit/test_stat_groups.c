@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Group testing and cliques: the right answer, few questions, and honesty when answers contradict. */
 #include "stat/cliques.h"
 #include "stat/grouptest.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Which point statistic and which step finder survive a noisy machine: the reason for xr_lower() and xr_monotone().
  *
  * Curves of 40 points with one step at a random place; each point is a statistic of some samples, of which every fifth

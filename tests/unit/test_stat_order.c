@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "stat/stat.h"
 #include "util/rng.h"
 

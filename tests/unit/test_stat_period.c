@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A period is found among random events and bursts, and none is found where there is none. */
 #include "stat/period.h"
 #include "util/rng.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Statistics never crash, hang or give an index out of range, whatever the numbers. */
 #include "../lib/stat_properties.h"
 #include "util/rng.h"

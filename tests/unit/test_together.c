@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* TLBs that keep pages that are neighbours in memory in one entry: a simulated machine behind a target on which so many
  * neighbouring pages of a buffer in order are one page to the TLB. */
 #include "engine/engine.h"

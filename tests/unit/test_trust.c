@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* `ok` means a value to build on: sure enough, and not in contradiction to the rest. */
 #include "facts/trust.h"
 

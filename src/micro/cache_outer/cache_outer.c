@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Parameter: the caches beyond the first: how many levels; of each, latency, ways, capacity, line.
  *
  * Idea (paper 000 §4.6 asks with strides, which takes contiguous physical memory): the page is the grain. All lines of a

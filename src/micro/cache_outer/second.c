@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ways and capacity without an index; see second.h. */
 #include "micro/cache_outer/second.h"
 

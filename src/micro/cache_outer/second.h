@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Ways and capacity of a level whose index is not known: conflict sets (probe/conflict.h) for the ways, the law of random lines
  * (infer/scatter.h) for the capacity. Neither needs page classes, colours or contiguous memory, and each checks the other. */
 #ifndef XR_MICRO_CACHE_OUTER_SECOND_H

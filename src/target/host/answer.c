@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "target/host/answer.h"
 
 #include <math.h>

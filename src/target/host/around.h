@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Who else uses this machine: processes, the hypervisor, limits. Looked at before and after measuring; never an input of
  * a measurement, only what its doubts are explained by. */
 #ifndef XR_TARGET_HOST_AROUND_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* From /proc: what each CPU did, what each process took. */
 #include "target/host/around.h"
 #include "target/host/os.h"

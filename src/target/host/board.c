@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Boards: targets without an OS, that cannot be talked to and print what they find (agent/bare.h).
  *
  * A batch becomes a program of its own: compiled, run, its console read until it says that it is done. What does not fit

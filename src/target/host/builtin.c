@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "target/host/builtin.h"
 
 #include "util/files.h"

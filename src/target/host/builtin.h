@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The agent that X-Ray carries ready-made, for machines without a C compiler: containers, rented VMs. It serves
  * everything but what needs code of its own; streams of operations that other micro-benchmarks ask for (the clock's
  * chains, what threads do) were compiled into it when X-Ray was built, by scripts/builtin.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "target/host/cache.h"
 
 #include "util/error.h"

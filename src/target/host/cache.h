@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What was compiled before, kept as ccache keeps it.
  *
  * The directory is held by a descriptor, once it is sure that nobody else can have a hand in it (util/trusted.h); its

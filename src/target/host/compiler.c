@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "target/host/compiler.h"
 
 #include "target/embed.h"

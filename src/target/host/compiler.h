@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The compiler as a command: who it is, how it is called, what it complained of, and what it compiled before.
  *
  * Inside the room only; toolchain.h is its door.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Targets that run things: this machine, or another behind a runner. The host is not special: it is the target with
  * the machine's own compiler, no runner and POSIX time.
  *

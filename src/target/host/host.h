@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A target that runs things, as its files see it. Inside the room only. */
 #ifndef XR_TARGET_HOST_HOST_H
 #define XR_TARGET_HOST_HOST_H

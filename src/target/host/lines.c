@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the agent is told of each specification: a line in its own language, in which streams of operations, which are
  * compiled into it, are known by their place in its table. */
 #include "target/host/host.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Instructions are told from the rest of the text by its form alone: a line that begins with white space and then a
  * letter is an instruction; directives begin with a dot, labels end with a colon. That holds for every GNU assembler.
  * What a reference to the stack looks like, and what a call, is per architecture, in two small tables. */

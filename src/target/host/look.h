@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A look at the compiled loop: is the timed code the asked code? */
 #ifndef XR_TARGET_HOST_LOOK_H
 #define XR_TARGET_HOST_LOOK_H

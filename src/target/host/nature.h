@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Machine, simulator or emulator: is the time that the agent reads the target's own?
  *
  * Three things tell. Whose clock it is: where a program of another architecture runs on this kernel and its clock is

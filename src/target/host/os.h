@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What the operating system lets us use. Everything that is not portable C about the host, in one place; another OS is
  * another os_NAME.c. These are limits and names, never answers of a measurement. */
 #ifndef XR_TARGET_HOST_OS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "target/host/os.h"
 
 #include <ctype.h>

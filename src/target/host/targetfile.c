@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Target files of machines that run things: a compiler, a runner and a clock (docs/targets.md).
  *
  * In every value `{dir}` stands for the folder of the file, so that a board's hooks can lie beside it. What the command

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The target's compiler: from C to programs, through a cache of everything compiled before.
  *
  * The cache is addressed by content (text, compiler, flags, predefined macros), so a hit is what compiling would have

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Address chains on a simulated machine.
  *
  * Endless walks: what one step costs in the steady state is found by walking a few laps for warming up and a few for

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Machines that make sense: what single keys of a file cannot say wrong, but several together can. */
 #include "target/model/machine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "target/model/clock.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Time on a simulated machine: a core clock that wanders, disturbances that come by themselves, and a timer that shows
  * it all with a granularity and at a cost.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "target/model/core.h"
 
 #include "target/model/text.h"

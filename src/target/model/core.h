@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The core of a simulated machine: what a body of statements costs when everything it touches is near.
  *
  * No cycle-accurate pipeline: the steady state of a loop is the largest of three bounds:

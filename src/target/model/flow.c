@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Flows of bytes on a simulated machine.
  *
  * One lap after the other of the lines that a flow goes over, with nobody fetching ahead, says from where they

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Flows of bytes on a simulated machine: what they cost, alone. */
 #ifndef XR_TARGET_MODEL_FLOW_H
 #define XR_TARGET_MODEL_FLOW_H

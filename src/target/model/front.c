@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "target/model/front.h"
 
 enum { PARTS_MAX = 64 }; /* lines of decoded code that one window may take: more than any file can ask for */

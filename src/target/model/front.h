@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The front end of a simulated core: jump targets that it remembers, and code that it keeps decoded.
  *
  * Made anew for every walk over code; what it knows afterwards nobody asks for.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* What each key of a machine file is: a table, and one function per kind of value. */
 #include "target/model/keys.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The keys of machine files: what each is, and its value read into a machine. */
 #ifndef XR_TARGET_MODEL_KEYS_H
 #define XR_TARGET_MODEL_KEYS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "target/model/machine.h"
 
 #include <string.h>

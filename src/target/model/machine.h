@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A machine whose every answer is known: what a machine file says, as data.
  *
  * The file format is the manual page docs/machines.md. A struct xr_machine owns nothing and points nowhere outside

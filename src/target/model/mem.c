@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Caches of a simulated machine: where lines are, and what happens when one is asked for. */
 #include "target/model/mem_inside.h"
 

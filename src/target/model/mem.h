@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The memory side of a simulated machine: pages, TLBs, caches, prefetchers; one access after the other.
  *
  * Lines are known by virtual address: buffers never share pages, so that is as unique as the physical one; the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The model target: specifications in, samples out.
  *
  * A simulated machine is asked and answers as hardware does. What is exact about it stays inside: prepare() works out

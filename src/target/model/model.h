@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* The model target from inside: what its files share. */
 #ifndef XR_TARGET_MODEL_MODEL_H
 #define XR_TARGET_MODEL_MODEL_H

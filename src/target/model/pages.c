@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Pages of a simulated machine: which frame each has, and where that is in memory.
  *
  * Below a hypervisor frames are only guest-physical: pages of the host, scattered in their turn, are what memory has.

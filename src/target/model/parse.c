@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Machine files: inih splits lines, a table (keys.c) says what each key is.
  *
  * inih is a C library of few lines and has few-line habits: it cuts lines at a fixed length, takes indented lines for

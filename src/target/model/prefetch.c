@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Prefetchers of a simulated machine: they look at misses and guess. */
 #include "target/model/mem_inside.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Teams of threads on a simulated machine.
  *
  * Logical CPU c is thread c / cores of core c % cores; cores are dealt to nodes in blocks. Threads of one core share

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* A compiler of few words: assignments to p0 … p9 from expressions over them, numbers, sqrt() and fma().
  *
  * It does what an optimising compiler does with such a loop body: what does not depend on p0 is computed once, outside;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Statements given as text, on a simulated machine: what its compiler would make of them. */
 #ifndef XR_TARGET_MODEL_TEXT_H
 #define XR_TARGET_MODEL_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Translation on a simulated machine: TLBs, one after the other, and the walk through the page table when none knows.
  *
  * A walk reads one entry of each level of the table, from the root down; walk caches know entries of upper levels and

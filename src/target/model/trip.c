@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 #include "target/model/trip.h"
 
 #include "target/model/core.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Trips through memory: a phase of an address chain as a list of places, and what going there costs. */
 #ifndef XR_TARGET_MODEL_TRIP_H
 #define XR_TARGET_MODEL_TRIP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: MIT */
 /* Code walks on a simulated machine.
  *
  * A jump nobody could foresee costs the misprediction and the latency of the cache level that has the line; one that
