@@ -5,13 +5,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A fact or a series that was meant, or NULL. */
+/* A fact with curves, or a series, that was meant, or NULL. */
 static const char *nearest(const struct xr_description *d, const char *sel)
 {
 	size_t n = xr_description_count(d), n_series = xr_description_series_count(d);
 	const char **ids = calloc(n + n_series + 1, sizeof *ids);
-	for (size_t i = 0; ids && i < n; i++)
-		ids[i] = xr_fact_id(xr_description_at(d, i));
+	for (size_t i = 0; ids && i < n; i++) {
+		const struct xr_fact *fact = xr_description_at(d, i);
+		ids[i] = fact->n_series || xr_fact_kind(fact) == XR_VALUE_MATRIX ? fact->id : NULL;
+	}
 	for (size_t i = 0; ids && i < n_series; i++)
 		ids[n + i] = xr_description_series_at(d, i)->id;
 	if (!ids)

@@ -33,8 +33,9 @@ $ echo '{"schema": 1, "facts": {}}' > none.json; xray plot none.json
 2| xray: none.json has nothing to draw
 ? 2
 
-# Latency over size: 64 walks in small pages and as many in huge ones, from the first cache to memory; drawn where there is one.
+# Bandwidth over size of the one CPU there is: 32 flows. Latency over size: 64 walks in small pages and as many in huge ones, from the first cache to memory; drawn where there is one.
 $ xray --quiet --target $TOP/machines/tlb.ini memory.curve --json c.json > out; sed -n 's/.*"memory.curve.[a-z]*": {"x"[^[]*.\([^]]*\).*/\1/p' c.json | tr -cd ',\n' | awk '{print length($0) + 1}'
+32
 64
 64
 $ xray plot c.json | grep '^[a-z]' | cut -d: -f1
