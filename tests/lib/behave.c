@@ -77,6 +77,11 @@ void xr_machine_behave(struct xr_machine *m, uint64_t seed)
 		m->cache[0].write_allocate = 0;
 	if (chance(&rng, 0.2))
 		m->cache[0].write_back = 0;
+	static const int ahead[] = {2, 3, 4, 6, 8, 12, 16};
+	m->prefetch_adjacent = chance(&rng, 0.5);
+	m->prefetch_stride = chance(&rng, 0.5);
+	m->prefetch_stream = chance(&rng, 0.5);
+	m->prefetch_distance = PICK_ONE(&rng, ahead);
 	m->counters = chance(&rng, 0.5);
 	m->lies = m->counters && chance(&rng, 0.3) ? (int)(1 + xr_rng_below(&rng, 4)) : XR_LIES_NONE;
 }

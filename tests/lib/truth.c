@@ -131,7 +131,8 @@ static struct xr_truth siblings(const struct xr_machine *m)
 	return exact(groups);
 }
 
-/* Do siblings get in each other's way over the units of this class: 1 over all of them, 0 over none, -1 it depends. */
+/* Do siblings get in each other's way over the units of this class: 1 over all of them, 0 over none, -1 it depends.
+ * */
 static int shares_units(const struct xr_machine *m, bool fp)
 {
 	static const enum xr_op ops[] = {XR_ADD, XR_MUL, XR_DIV};
@@ -207,20 +208,53 @@ static struct xr_truth clock_truth(const struct xr_machine *m, const struct word
 	return unsaid;
 }
 
+/* Can it be seen that a line was fetched ahead: a level to fetch into that is known, not too large to be left, and
+ * clearly quicker than what is behind it; lines as long in both; nobody else who learns what is visited? */
+static bool fetching_shows(const struct xr_machine *m)
+{
+	const int first = xr_truth_cache_index(m, "l1d"), second = xr_truth_cache_index(m, "l2"),
+		  third = xr_truth_cache_index(m, "l3");
+	if (first < 0 || second < 0 || m->prefetch_temporal || m->value_prediction ||
+	    m->memory_bytes < UINT64_C(1) << 30)
+		return false;
+	const struct xr_machine_cache *a = &m->cache[first], *b = &m->cache[second];
+	const double behind = third < 0 ? m->memory_latency : m->cache[third].latency;
+	return a->line_bytes == b->line_bytes && (third < 0 || m->cache[third].line_bytes == b->line_bytes) &&
+	       b->capacity >= 4 * a->capacity && b->capacity <= 2 << 20 && b->capacity / b->line_bytes <= 40000 &&
+	       (xr_machine_ways(b) >= 4 || b->capacity / b->line_bytes <= 16000) && behind > 2 * b->latency &&
+	       !m->walk_levels && b->inclusion != XR_EXCLUSIVE && b->neighbours_gbs <= 0 &&
+	       (third < 0 ||
+	        (m->cache[third].capacity >= 4 * b->capacity && m->cache[third].inclusion != XR_EXCLUSIVE)) &&
+	       xr_core_reference(m) == 1;
+}
+
 static struct xr_truth prefetch_truth(const struct xr_machine *m, const struct words *w)
 {
 	if (!m->n_caches)
 		return absent("no cache to fetch into");
+	const bool told = fetching_shows(m);
+	const char *why = "what is fetched ahead is hardly quicker, or lines are pairs, or there is no room to miss";
 	if (is(w->word[1], "adjacent"))
-		return exact(json_boolean(m->prefetch_adjacent));
+		return hidden_if(!told, why, exact(json_boolean(m->prefetch_adjacent)));
+	if (is(w->word[1], "next"))
+		return hidden_if(!told, why, exact(json_false()));
 	if (is(w->word[1], "stride"))
-		return hidden_if(m->prefetch_stream, "streams look like strides",
-		                 exact(json_boolean(m->prefetch_stride)));
-	if (is(w->word[1], "stream"))
-		return hidden_if(m->prefetch_stride, "strides look like streams",
-		                 exact(json_boolean(m->prefetch_stream)));
+		return hidden_if(!told, why, exact(json_boolean(m->prefetch_stride)));
+	if (is(w->word[1], "stream")) /* the third line is two further on */
+		return hidden_if(!told || m->prefetch_distance < 2, why, exact(json_boolean(m->prefetch_stream)));
 	if (is(w->word[1], "distance"))
-		return m->prefetch_stream ? count((uint64_t)m->prefetch_distance) : absent("no stream is followed");
+		return m->prefetch_stream ? hidden_if(!told || m->prefetch_distance < 2 || m->prefetch_distance > 16 ||
+		                                              m->page_bytes / 2 < 32 * m->cache[0].line_bytes,
+		                                      why, count((uint64_t)m->prefetch_distance))
+		                          : absent("no stream is followed");
+	if (!m->prefetch_stride)
+		return absent("no stride is followed");
+	if (is(w->word[1], "stride_max"))
+		return hidden_if(!told, why, count(8192));
+	if (is(w->word[1], "down"))
+		return hidden_if(!told, why, exact(json_true()));
+	if (is(w->word[1], "across_pages"))
+		return hidden_if(!told || m->page_bytes > 8192, why, exact(json_true()));
 	return unsaid;
 }
 
@@ -246,8 +280,8 @@ static struct xr_truth system_truth(const struct xr_machine *m, const struct wor
 	return unsaid;
 }
 
-/* Can misses of the first cache of data be counted as the engine does it: sets that a row of lines fills evenly, nothing
- * fetched into it that nobody asked for, more lines than it holds in what is walked over? */
+/* Can misses of the first cache of data be counted as the engine does it: sets that a row of lines fills evenly,
+ * nothing fetched into it that nobody asked for, more lines than it holds in what is walked over? */
 static bool first_is_plain(const struct xr_machine *m, const struct xr_machine_cache *c)
 {
 	const uint64_t way = c->capacity / xr_machine_ways(c);

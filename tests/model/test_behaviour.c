@@ -37,8 +37,9 @@ static const struct {
 	{"tlb.d1.policy", "policy", {0.97, 0.90}},
 	{"cache.*.write_allocate", "write", {0.97, 0.90}},
 	{"counters", "counters", {0.99, 0.97}},
+	{"prefetch", "prefetch", {0.90, 0.85}}, /* of what is found today: caches that replace by chance keep some lines */
 };
-enum { N_ASKED = sizeof asked / sizeof *asked, N_NOISES = 2, MACHINES = 12 };
+enum { N_ASKED = sizeof asked / sizeof *asked, N_NOISES = 2, MACHINES = 8 };
 static const double surprise = 1e-4; /* some dozens of kinds: a true change of nothing fails one run in hundreds */
 static const double sure_wrong = 0.02;
 

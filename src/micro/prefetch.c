@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: MIT */
+/* Parameter: prefetch.adjacent, next, stride, stream: what is fetched before anybody asks; prefetch.stride_max: the
+ * longest stride that is followed, in bytes; prefetch.down, prefetch.across_pages: so, too, to lower addresses, and
+ * into the next page; prefetch.distance: lines that a stream is ahead.
+ *
+ * Idea (no paper asks; see Intel's and AMD's optimisation manuals): visit a few lines in an order that one kind of
+ * prefetcher understands and another does not, in a place where nothing is cached, then the same somewhere else.
+ * What was fetched ahead comes from a near level; the same lines in an order that nobody understands do not.
+ *
+ * Algorithm: blocks, each in a page of its own, pages in random order, twice as many lines as the second cache holds.
+ *   Pairs      a line and its neighbour: of an even line the next, of an odd line the one before (adjacent: both;
+ *              next: the first alone, and the next of an odd line).
+ *   Stream     two neighbours, then the line so many further on: the steps differ, so that no stride is seen. The
+ *              farthest that is there: the distance.
+ *   Stride     lines at a stride against others of the same pages in an order without equal steps; of strides,
+ *              powers of two and three lines are asked.
+ *   Of each question the time of blocks that have only strangers in them is known beside it; was the line that is
+ *   asked about fetched, wholly or in part (it may be on its way), or not: hypotheses compete (infer/belief.h).
+ *
+ * When it fails: a second cache that is not known, or as slow as what is behind it. Lines twice as long as the first
+ * cache's act like pairs.
+ */
+#include "infer/belief.h"
+#include "infer/noise.h"
+#include "micro/micro.h"
+#include "stat/stat.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+	BUFFER = 76,
+	TURNS = 3,
+	TURNS_MOST = 7,
+	LANE = 8,       /* lines */
+	MOST_LINES = 8, /* of a block */
+	LINES_MOST = 65536,
+	LINES_LEAST = 4096,
+	DISTANCE_MOST = 24,
+	STRIDE_LEAST = 3,      /* lines: next ones are streams */
+	STRIDE_MOST = 1 << 15, /* bytes */
+};
+static const double soft = 0.7; /* an edge that is none */
+static const double sure = 0.8, clear_enough = 0.97;
+static const double sample_ns = 2e5; /* thousands of visits */
+static const double most_bytes = 256 << 20;
+/* Of what a line fetched ahead saves, how much may be seen: it may still be on its way. */
+static const double shares[] = {0, 1, 0.8, 0.6, 0.4, 0.25};
+enum { N_SHARES = sizeof shares / sizeof *shares };
+
+struct ground {
+	struct xr_run *run;
+	uint64_t line, page;
+	size_t lines;        /* to be visited, so that none is still there */
+	double nearest, hit; /* cycles: of the first level, of that which is fetched into */
+};
+
+/* Lines of a block relative to its first, in the order of visits. */
+struct block {
+	int n;
+	int at[MOST_LINES];
+	bool odd;        /* the first line is */
+	uint64_t stride; /* bytes from one to the next; 0: a line */
+	bool strange;    /* each block in another order, and other lines of its strides */
+};
+
+/* ---- asking ----------------------------------------------------------------------------------------------------- */
+
+/* Bytes from one block to the next, whole pages; low: of its lines, and needs: bytes of them. */
+static uint64_t area_of(const struct ground *g, const struct block *b, int *low, uint64_t *needs)
+{
+	int high = 0;
+	*low = 0;
+	for (int i = 0; i < b->n; i++) {
+		*low = b->at[i] < *low ? b->at[i] : *low;
+		high = b->at[i] > high ? b->at[i] : high;
+	}
+	*needs = ((uint64_t)(high - *low) + 2) * (b->stride ? b->stride : g->line) + 2 * g->line;
+	return (*needs + g->page - 1) / g->page * g->page;
+}
+
+/* Blocks of long strides that lie in one another's gaps. */
+static uint64_t sharing(const struct ground *g, const struct block *b)
+{
+	return b->stride >= g->page ? g->page / g->line / LANE : 1;
+}
+
+static bool has_room(const struct ground *g, const struct block *b)
+{
+	int low;
+	uint64_t needs;
+	const double bytes = (double)(area_of(g, b, &low, &needs) * (g->lines / (size_t)b->n / sharing(g, b) + 1));
+	return bytes <= fmin(most_bytes, (double)xr_run_room(g->run));
+}
+
+static struct xr_spec lay(const struct ground *g, const struct block *b)
+{
+	struct xr_rng *rng = xr_run_rng(g->run);
+	const uint64_t stride = b->stride ? b->stride : g->line;
+	int low;
+	uint64_t needs;
+	const uint64_t area = area_of(g, b, &low, &needs), blocks = g->lines / (size_t)b->n, shared = sharing(g, b);
+	struct xr_span *span = xr_arena_array(xr_run_arena(g->run), struct xr_span, blocks * (uint64_t)b->n);
+	uint32_t *order = xr_arena_array(xr_run_arena(g->run), uint32_t, blocks);
+	for (uint32_t i = 0; i < blocks; i++) {
+		const uint32_t j = (uint32_t)xr_rng_below(rng, i + 1);
+		order[i] = order[j];
+		order[j] = i;
+	}
+	for (uint64_t i = 0; i < blocks; i++) {
+		const uint64_t room = (area - needs) / (2 * g->line);
+		const uint64_t place = shared > 1 ? order[i] % shared * LANE / 2 + xr_rng_below(rng, LANE / 2)
+		                                  : xr_rng_below(rng, room + 1);
+		uint64_t first = order[i] / shared * area + 2 * place * g->line + (uint64_t)-low * stride;
+		struct block here = *b;
+		if ((first / g->line % 2 == 1) != b->odd) /* there is room for it */
+			first += g->line;
+		for (int k = b->n; k > 1 && b->strange; k--) {
+			const int j = (int)xr_rng_below(rng, (uint64_t)k), swap = here.at[k - 1];
+			here.at[k - 1] = here.at[j];
+			here.at[j] = swap;
+		}
+		for (int k = 0; k < b->n; k++) {
+			const uint64_t off =
+				b->strange && shared == 1 ? xr_rng_below(rng, stride / g->line) * g->line : 0;
+			span[i * (uint64_t)b->n + (uint64_t)k] =
+				(struct xr_span){first + off + (uint64_t)((int64_t)here.at[k] * (int64_t)stride), 0, 1};
+		}
+	}
+	struct xr_spec spec = {.kind = XR_CHAIN};
+	spec.chain.buffer = (struct xr_buffer){BUFFER, (blocks / shared + 1) * area, XR_HUGE};
+	spec.chain.n_phases = 1;
+	spec.chain.cursors = 1;
+	spec.chain.rolling = true;
+	spec.chain.unsettled = true;
+	spec.chain.phase[0] =
+		(struct xr_phase){.span = span, .n_spans = blocks * (uint64_t)b->n, .access = XR_READ, .timed = true};
+	return spec;
+}
+
+struct answer {
+	double p;     /* that lines were fetched */
+	double share; /* of what that saves, as seen */
+	const char *trouble;
+};
+
+/* One more turn of both: other pages, other orders. */
+static int take_turn(const struct ground *g, const struct block *b, const struct block *strangers, double time[2],
+                     struct answer *a)
+{
+	const struct xr_effort effort = {.samples = 5, .samples_max = 9, .sample_ns = sample_ns};
+	struct xr_spec spec[2] = {lay(g, b), lay(g, strangers)};
+	struct xr_reading reading[2];
+	if (xr_run_time_with(g->run, &effort, spec, 2, reading) != 0)
+		return -1;
+	for (int i = 0; i < 2; i++) {
+		time[i] = reading[i].cycles;
+		if (reading[i].status != XR_READ_OK)
+			a->trouble = reading[i].reason;
+	}
+	return 0;
+}
+
+/* time[0]: of blocks that are asked about, time[1]: of strangers. */
+static void decide(const struct ground *g, double part, double time[2][TURNS_MOST], size_t n, struct answer *a)
+{
+	double all[2 * TURNS_MOST];
+	size_t group[2 * TURNS_MOST];
+	for (size_t i = 0; i < 2 * n; i++) {
+		all[i] = time[i / n][i % n];
+		group[i] = i / n;
+	}
+	const struct xr_noise noise = xr_noise_fit(all, group, 2 * n);
+	/* Lines that are asked about cost strangers no more than others do; at most they come from the first cache. */
+	const double without = xr_median(time[1], n), most = part * (without - g->nearest);
+	if (without < 1.5 * g->hit) {
+		a->trouble = "all lines are still in a cache";
+		return;
+	}
+	struct xr_belief belief = xr_belief_new(xr_run_arena(g->run), N_SHARES, NULL);
+	for (size_t turn = 0; turn < n; turn++) {
+		double log[N_SHARES];
+		for (int h = 0; h < N_SHARES; h++)
+			log[h] = xr_noise_log(&noise, fmax(without - shares[h] * most, g->hit / 4), time[0][turn],
+			                      h ? 0.15 * most / without : 0.03);
+		xr_belief_add(&belief, log, xr_noise_log_none(&noise, g->hit / 4, 4 * without, time[0][turn]), 1);
+	}
+	const double none = xr_belief_p(&belief, N_SHARES);
+	a->p = 1 - xr_belief_p(&belief, 0) - none;
+	a->share = (without - xr_median(time[0], n)) / most;
+	a->trouble = none > 0.5 ? "times that neither fetching ahead nor its absence explains" : NULL;
+}
+
+/* Are `asked` of the lines of a block fetched ahead, against a block of strangers? More turns where that is not
+ * clear. */
+static int ask(const struct ground *g, const struct block *b, const struct block *strangers, int asked,
+               struct answer *a)
+{
+	double time[2][TURNS_MOST], one[2];
+	size_t n = 0;
+	bool clear = false;
+	*a = (struct answer){0};
+	while (n < TURNS_MOST && !clear) {
+		if (take_turn(g, b, strangers, one, a) != 0)
+			return -1;
+		if (a->trouble)
+			return 0;
+		time[0][n] = one[0];
+		time[1][n++] = one[1];
+		if (n < TURNS)
+			continue;
+		decide(g, (double)asked / b->n, time, n, a);
+		clear = !a->trouble && fmax(a->p, 1 - a->p) > clear_enough;
+	}
+	return 0;
+}
+
+/* ---- telling ---------------------------------------------------------------------------------------------------- */
+
+static void put(const struct ground *g, const char *id, const struct answer *a)
+{
+	struct xr_description *d = xr_run_description(g->run);
+	if (a->trouble) {
+		xr_fact_none(d, id, XR_UNRELIABLE, "%s", a->trouble);
+		return;
+	}
+	const bool yes = a->p > 0.5;
+	struct xr_fact *fact = xr_fact_bool(d, id, yes, 0.98 * fmax(a->p, 1 - a->p), "lines visited in blocks");
+	if (yes)
+		xr_fact_note(fact, "%.0f %% of the way to where they are fetched from is saved",
+		             100 * fmin(1, fmax(0, a->share)));
+	if (fmax(a->p, 1 - a->p) < sure || (yes && a->share < shares[N_SHARES - 1] / 2))
+		xr_fact_doubt(fact, "times fit both");
+}
+
+static bool is_sure(const struct answer *a)
+{
+	return !a->trouble && a->p > sure && a->share >= shares[N_SHARES - 1] / 2;
+}
+
+/* ---- pairs ------------------------------------------------------------------------------------------------------ */
+
+static int find_pairs(const struct ground *g)
+{
+	const struct block far = {.n = 2, .at = {0, 2}, .stride = 8 * g->line, .strange = true};
+	static const struct block even_up = {.n = 2, .at = {0, 1}}, odd_down = {.n = 2, .at = {0, -1}, .odd = true},
+				  odd_up = {.n = 2, .at = {0, 1}, .odd = true};
+	struct answer up, down, next, adjacent;
+	if (ask(g, &even_up, &far, 1, &up) != 0 || ask(g, &odd_down, &far, 1, &down) != 0 ||
+	    ask(g, &odd_up, &far, 1, &next) != 0)
+		return -1;
+	adjacent = down; /* what a next line cannot explain */
+	adjacent.p = fmin(up.p, down.p);
+	adjacent.trouble = up.trouble ? up.trouble : down.trouble;
+	put(g, "prefetch.adjacent", &adjacent);
+	put(g, "prefetch.next", &next);
+	return 0;
+}
+
+/* ---- streams ---------------------------------------------------------------------------------------------------- */
+
+static int ask_ahead(const struct ground *g, int ahead, struct answer *a)
+{
+	const struct block b = {.n = 3, .at = {0, 1, 1 + ahead}}, strangers = {.n = 3, .at = {0, 1, -7}};
+	return ask(g, &b, &strangers, 1, a);
+}
+
+static int find_stream(const struct ground *g)
+{
+	struct xr_description *d = xr_run_description(g->run);
+	struct answer a;
+	int fits = 2, over = 4;
+	const int most = (int)fmin(DISTANCE_MOST, (double)(g->page / g->line) / 2 - 8);
+	if (ask_ahead(g, fits, &a) != 0)
+		return -1;
+	put(g, "prefetch.stream", &a);
+	if (!is_sure(&a)) {
+		xr_fact_none(d, "prefetch.distance", XR_UNSUPPORTED, "no stream is followed");
+		return 0;
+	}
+	double p = a.p, clear = a.share / 2, left = 0; /* what is gone behind the edge, and what is left there */
+	for (; over <= most; over *= 2) {
+		if (ask_ahead(g, over, &a) != 0)
+			return -1;
+		if (!is_sure(&a)) {
+			left = a.share;
+			break;
+		}
+		fits = over;
+		p = fmin(p, a.p);
+	}
+	const bool ends = over <= most;
+	while (ends && over - fits > 1) {
+		const int middle = (fits + over) / 2;
+		if (ask_ahead(g, middle, &a) != 0)
+			return -1;
+		*(a.p > 0.5 ? &fits : &over) = middle;
+		p = fmin(p, fmax(a.p, 1 - a.p));
+		/* a line that comes in part, or now and then: no one number is the distance */
+		if (a.p > 0.5 ? a.share < clear : a.share > clear / 4)
+			p = fmin(p, soft);
+	}
+	if (left > clear / 4)
+		p = fmin(p, soft);
+	struct xr_fact *fact =
+		xr_fact_count(d, "prefetch.distance", fits, "lines", 0.97 * p, "lines visited in blocks");
+	if (!ends)
+		xr_fact_doubt(fact, "so many at least");
+	return 0;
+}
+
+/* ---- strides ---------------------------------------------------------------------------------------------------- */
+
+/* All but the first three, which show the stride. */
+static int ask_stride(const struct ground *g, uint64_t stride, bool down, struct answer *a)
+{
+	struct block b = {.n = MOST_LINES, .stride = stride}, strangers;
+	for (int i = 0; i < b.n; i++)
+		b.at[i] = down ? b.n - 1 - i : i;
+	strangers = b;
+	strangers.strange = true;
+	if (stride < LANE * g->line) /* not so close that somebody fetches whole neighbourhoods */
+		strangers.stride = LANE * g->line;
+	*a = (struct answer){.trouble = "too little memory for strides so long"};
+	return has_room(g, &b) ? ask(g, &b, &strangers, b.n - 3, a) : 0;
+}
+
+/* The longest that is followed, of powers of two; *p: how sure. clear: the share that is saved must be more, or
+ * hardly anything. false in *ends: longer ones are not asked. */
+static int find_longest(const struct ground *g, double clear, uint64_t *longest, double *p, bool *ends)
+{
+	struct answer a;
+	*ends = false;
+	for (uint64_t stride = 4 * g->line; stride <= STRIDE_MOST && !*ends; stride *= 2) {
+		if (ask_stride(g, stride, false, &a) != 0)
+			return -1;
+		if (a.trouble)
+			return 0;
+		*p = fmin(*p, fmax(a.p, 1 - a.p));
+		if (a.share > clear / 4 && a.share < clear)
+			*p = fmin(*p, soft);
+		*ends = a.p <= 0.5;
+		*longest = *ends ? *longest : stride;
+	}
+	return 0;
+}
+
+static int find_stride(const struct ground *g)
+{
+	struct xr_description *d = xr_run_description(g->run);
+	struct answer a, down;
+	uint64_t longest = STRIDE_LEAST * g->line;
+	bool ends;
+	if (ask_stride(g, longest, false, &a) != 0)
+		return -1;
+	put(g, "prefetch.stride", &a);
+	if (!is_sure(&a)) {
+		static const char *const ids[] = {"prefetch.stride_max", "prefetch.down", "prefetch.across_pages"};
+		for (int i = 0; i < 3; i++)
+			xr_fact_none(d, ids[i], XR_UNSUPPORTED, "no stride is followed");
+		return 0;
+	}
+	double p = a.p;
+	if (ask_stride(g, longest, true, &down) != 0 || find_longest(g, a.share / 2, &longest, &p, &ends) != 0)
+		return -1;
+	put(g, "prefetch.down", &down);
+	if (2 * longest >= g->page)
+		xr_fact_bool(d, "prefetch.across_pages", true, 0.97 * p, "lines visited in blocks");
+	else
+		xr_fact_none(d, "prefetch.across_pages", XR_UNRELIABLE,
+		             "the strides that are followed are too short for a page to end between two lines");
+	struct xr_fact *fact = xr_fact_count(d, "prefetch.stride_max", (long long)longest, "bytes", 0.97 * p,
+	                                     "lines visited in blocks");
+	if (!ends)
+		xr_fact_doubt(fact, "so many at least");
+	return 0;
+}
+
+static const char *const finds[] = {"prefetch.adjacent", "prefetch.next",         "prefetch.stream",
+                                    "prefetch.distance", "prefetch.stride",       "prefetch.stride_max",
+                                    "prefetch.down",     "prefetch.across_pages", NULL};
+static const char *const needs[] = {"cache_outer", NULL};
+
+static void refuse(struct xr_run *run, const char *why)
+{
+	for (const char *const *id = finds; *id; id++)
+		xr_fact_none(xr_run_description(run), *id, XR_UNRELIABLE, "%s", why);
+}
+
+/* What is in doubt may be true; the times of strangers tell whether it was enough. */
+static double number(struct xr_run *run, const char *id)
+{
+	const struct xr_fact *fact = xr_description_fact(xr_run_description(run), id);
+	return fact ? xr_fact_value(fact, 0) : 0;
+}
+
+static int run(struct xr_run *run)
+{
+	struct ground g = {.run = run,
+	                   .line = (uint64_t)xr_run_number(run, "cache.l1d.line", 0),
+	                   .page = xr_run_info(run)->page_bytes ? xr_run_info(run)->page_bytes : 4096};
+	const double second = number(run, "cache.l2.capacity");
+	const double capacity = second > 0 ? second : number(run, "cache.l1d.capacity");
+	g.nearest = number(run, "cache.l1d.latency"); /* at best they are fetched into that */
+	g.hit = second > 0 ? number(run, "cache.l2.latency") : g.nearest;
+	if (!g.line || !(capacity > 0) || !(g.hit > 0)) {
+		refuse(run, "the caches that are fetched into are not known well enough");
+		return 0;
+	}
+	/* Of few ways some hold what nobody pushes out: more lines then. */
+	const double ways = xr_run_number(run, second > 0 ? "cache.l2.ways" : "cache.l1d.ways", 0);
+	const double wanted = (ways >= 4 ? 1.5 : 4) * capacity / (double)g.line;
+	if (wanted > LINES_MOST) {
+		refuse(run, "the cache that is fetched into is too large to be left behind");
+		return 0;
+	}
+	g.lines = (size_t)fmax(LINES_LEAST, wanted);
+	if (find_pairs(&g) != 0)
+		return -1;
+	xr_run_progress(run, 0.3, "streams");
+	if (find_stream(&g) != 0)
+		return -1;
+	xr_run_progress(run, 0.6, "strides");
+	return find_stride(&g);
+}
+
+const struct xr_micro xr_micro_prefetch = {
+	.id = "prefetch",
+	.title = "what is fetched before anybody asks: neighbours, streams, strides",
+	.finds = finds,
+	.needs = needs,
+	.cost_s = 1.5,
+	.kinds = 1u << XR_CHAIN,
+	.run = run,
+};
