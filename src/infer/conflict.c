@@ -10,13 +10,19 @@
 
 /* How far a real policy's share may be from the book's, relative to the excess: hardly, somewhat, much. All alike
  * likely. */
-static const double slacks[] = {0.06, 0.15, 0.4};
-enum { SLACKS = sizeof slacks / sizeof *slacks };
+static const double slacks[XR_CONFLICT_SLACKS] = {0.06, 0.15, 0.4};
+enum { SLACKS = XR_CONFLICT_SLACKS };
 
 static bool plausible(double x)
 {
 	return isfinite(x) && x > 0;
 }
+
+/* A question on which hypotheses may differ: shares of visits that miss. */
+struct xr_conflict_row {
+	double share[2];
+	const struct xr_conflict_seen *seen;
+};
 
 /* ---- what was seen --------------------------------------------------------------------------------------------- */
 
@@ -41,6 +47,27 @@ double xr_conflict_ratio(const struct xr_conflict_point *p)
 	return lowest(p->cycles, p->looks) / lowest(p->base, p->looks);
 }
 
+/* One jump in n is foreseen by chance, and saves most of its time; how often that is need not be the same in the twin: a third of
+ * it more or less. */
+static double sigma_of(const struct xr_conflict *c, const struct xr_conflict_point *p)
+{
+	return hypot(fmax(xr_noise_of_mean(&c->noise, p->looks), 1e-4), 0.3 / p->n);
+}
+
+static struct xr_conflict_seen see(const struct xr_conflict *c, const struct xr_conflict_point *p)
+{
+	struct xr_conflict_seen s = {.ratio = xr_conflict_ratio(p), .base = xr_conflict_base(p), .noise = c->noise};
+	s.excess = (s.ratio - 1) * s.base;
+	s.noise.sigma = sigma_of(c, p);
+	s.noise.tail = pow(s.noise.tail, p->looks); /* the lowest look is lengthened only where all were */
+	s.flat = xr_noise_log(&s.noise, 1, s.ratio, 0);
+	for (size_t k = 0; k < SLACKS; k++) {
+		const double sigma = hypot(s.noise.sigma * s.base, slacks[k] * s.excess);
+		s.weight[k] = 1 / (sigma * sigma);
+	}
+	return s;
+}
+
 void xr_conflict_init(struct xr_conflict *c, struct xr_arena *arena, const struct xr_conflict_point *point, size_t n)
 {
 	double *ratio = xr_arena_array(arena, double, 2 * n * XR_CONFLICT_LOOKS + 1);
@@ -58,6 +85,10 @@ void xr_conflict_init(struct xr_conflict *c, struct xr_arena *arena, const struc
 	c->noise = xr_noise_fit(ratio, group, k);
 	c->point = point;
 	c->n = n;
+	c->row = xr_arena_array(arena, struct xr_conflict_row, n + 1);
+	c->seen = xr_arena_array(arena, struct xr_conflict_seen, n + 1);
+	for (size_t i = 0; i < n; i++)
+		c->seen[i] = see(c, &point[i]);
 }
 
 /* ---- what is predicted ------------------------------------------------------------------------------------------ */
@@ -192,22 +223,17 @@ static bool of_kind(const struct xr_conflict_point *p, enum xr_conflict_kind kin
 	return kind == XR_CONFLICT_ALL || p->full == (kind == XR_CONFLICT_FULL);
 }
 
-struct row {
-	double share[2], excess, base, sigma;
-	unsigned looks;
-};
-
 /* Penalties of least squares, weighted as far as readings are known; none is negative. */
-static void fit(const struct row *row, size_t n, bool two, double slack, double penalty[2])
+static void fit(const struct xr_conflict_row *row, size_t n, bool two, size_t slack, double penalty[2])
 {
 	double a = 0, b = 0, d = 0, x = 0, y = 0;
 	for (size_t i = 0; i < n; i++) {
-		const double s = hypot(row[i].sigma * row[i].base, slack * row[i].excess), w = 1 / (s * s);
+		const double w = row[i].seen->weight[slack], excess = row[i].seen->excess;
 		a += w * row[i].share[0] * row[i].share[0];
 		b += w * row[i].share[0] * row[i].share[1];
 		d += w * row[i].share[1] * row[i].share[1];
-		x += w * row[i].share[0] * row[i].excess;
-		y += w * row[i].share[1] * row[i].excess;
+		x += w * row[i].share[0] * excess;
+		y += w * row[i].share[1] * excess;
 	}
 	const double det = a * d - b * b;
 	penalty[0] = a > 0 ? fmax(0, x / a) : 0;
@@ -225,23 +251,6 @@ static void fit(const struct row *row, size_t n, bool two, double slack, double 
 	}
 }
 
-/* One jump in n is foreseen by chance, and saves most of its time; how often that is need not be the same in the
- * twin: a third
- * of it more or less. */
-static double sigma_of(const struct xr_conflict *c, const struct xr_conflict_point *p)
-{
-	return hypot(fmax(xr_noise_of_mean(&c->noise, p->looks), 1e-4), 0.3 / p->n);
-}
-
-/* Of the lowest of so many looks: it is lengthened only where all were. */
-static struct xr_noise noise_of(const struct xr_conflict *c, double sigma, unsigned looks)
-{
-	struct xr_noise noise = c->noise;
-	noise.sigma = sigma;
-	noise.tail = pow(noise.tail, looks);
-	return noise;
-}
-
 static double log_sum(const double *log, size_t n)
 {
 	double most = log[0], sum = 0;
@@ -252,11 +261,19 @@ static double log_sum(const double *log, size_t n)
 	return most + log1p(sum - 1);
 }
 
+/* Of one row, where visits take so much longer than the twin's. */
+static double row_log(const struct xr_conflict_row *row, double excess, double slack)
+{
+	const struct xr_conflict_seen *seen = row->seen;
+	const double predicted = fmax(0.1, 1 + excess / seen->base);
+	return xr_noise_log(&seen->noise, predicted, seen->ratio, slack * fabs(excess) / seen->base / predicted);
+}
+
 double xr_conflict_log(struct xr_conflict *c, const struct xr_conflict_model *m, enum xr_conflict_kind kind,
                        double penalty[2])
 {
-	struct row *row = xr_arena_array(c->arena, struct row, c->n + 1);
-	double each[SLACKS], fitted[SLACKS][2] = {{0}};
+	struct xr_conflict_row *row = c->row;
+	double each[SLACKS], fitted[SLACKS][2] = {{0}}, flat = 0;
 	size_t n = 0, best = 0;
 	if (xr_watch_over(c->watch)) {
 		if (penalty)
@@ -265,27 +282,20 @@ double xr_conflict_log(struct xr_conflict *c, const struct xr_conflict_model *m,
 	}
 	for (size_t i = 0; i < c->n; i++) {
 		const struct xr_conflict_point *p = &c->point[i];
-		const double ratio = xr_conflict_ratio(p);
-		if (!of_kind(p, kind) || !plausible(ratio))
+		if (!of_kind(p, kind) || !plausible(c->seen[i].ratio))
 			continue;
-		const double base = xr_conflict_base(p);
-		row[n].share[0] = xr_conflict_share(c, m, p, 0);
-		row[n].share[1] = xr_conflict_share(c, m, p, 1);
-		row[n].base = base;
-		row[n].excess = (ratio - 1) * base;
-		row[n].looks = p->looks;
-		row[n++].sigma = sigma_of(c, p);
+		const double one = xr_conflict_share(c, m, p, 0), two = xr_conflict_share(c, m, p, 1);
+		if (one == 0 && two == 0) /* whatever the penalties */
+			flat += c->seen[i].flat;
+		else
+			row[n++] = (struct xr_conflict_row){{one, two}, &c->seen[i]};
 	}
 	for (size_t s = 0; s < SLACKS; s++) {
-		each[s] = -log(SLACKS);
-		fit(row, n, m->second.ways > 0, slacks[s], fitted[s]);
-		for (size_t i = 0; i < n; i++) {
-			const double excess = fitted[s][0] * row[i].share[0] + fitted[s][1] * row[i].share[1];
-			const double predicted = fmax(0.1, 1 + excess / row[i].base);
-			const struct xr_noise noise = noise_of(c, row[i].sigma, row[i].looks);
-			each[s] += xr_noise_log(&noise, predicted, 1 + row[i].excess / row[i].base,
-			                        slacks[s] * fabs(excess) / row[i].base / predicted);
-		}
+		each[s] = flat - log(SLACKS);
+		fit(row, n, m->second.ways > 0, s, fitted[s]);
+		for (size_t i = 0; i < n; i++)
+			each[s] += row_log(&row[i], fitted[s][0] * row[i].share[0] + fitted[s][1] * row[i].share[1],
+			                   slacks[s]);
 		best = each[s] > each[best] ? s : best;
 	}
 	if (penalty)
@@ -304,18 +314,18 @@ static double none_of(const struct xr_conflict *c, enum xr_conflict_kind kind, u
 	unsigned *count = xr_arena_array(c->arena, unsigned, c->n + 1);
 	size_t n = 0, cuts = 0;
 	for (size_t i = 0; i < c->n; i++) {
-		const double ratio = xr_conflict_ratio(&c->point[i]);
+		const double ratio = c->seen[i].ratio;
 		if (c->point[i].curve == curve && of_kind(&c->point[i], kind) && plausible(ratio))
 			highest = fmax(highest, ratio);
 	}
 	for (size_t i = 0; i < c->n; i++) {
 		const struct xr_conflict_point *p = &c->point[i];
-		const double ratio = xr_conflict_ratio(p);
+		const double ratio = c->seen[i].ratio;
 		if (p->curve != curve || !of_kind(p, kind) || !plausible(ratio))
 			continue;
-		const struct xr_noise noise = noise_of(c, sigma_of(c, p), p->looks);
-		flat[n] = xr_noise_log(&noise, 1, ratio, 0);
-		free[n] = xr_noise_log_none(&noise, exp(-3 * noise.sigma), highest * exp(3 * noise.sigma), ratio);
+		const struct xr_noise *noise = &c->seen[i].noise;
+		flat[n] = c->seen[i].flat;
+		free[n] = xr_noise_log_none(noise, exp(-3 * noise->sigma), highest * exp(3 * noise->sigma), ratio);
 		count[n] = p->count;
 		sum_free += free[n++];
 	}

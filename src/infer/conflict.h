@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { XR_CONFLICT_LOOKS = 12, XR_CONFLICT_KNOWN = 1 << 14 };
+enum { XR_CONFLICT_LOOKS = 12, XR_CONFLICT_SLACKS = 3, XR_CONFLICT_KNOWN = 1 << 14 };
 
 /* One question, and what was seen. Places are numbered in units (a line, a page); several blocks may lie in one. */
 struct xr_conflict_point {
@@ -55,11 +55,21 @@ struct xr_conflict_model {
 	int lean_policy;
 };
 
+/* What the looks at a question say, worked out once. */
+struct xr_conflict_seen {
+	double ratio, base, excess; /* lowest looks: of here to the twin, of the twin; cycles more than the twin's */
+	struct xr_noise noise;      /* of the ratio */
+	double flat;                /* log-likelihood where nothing is predicted to miss */
+	double weight[XR_CONFLICT_SLACKS];
+};
+
 struct xr_conflict {
 	struct xr_arena *arena;
 	struct xr_misses *misses;
 	struct xr_noise noise; /* of one look at a pair */
 	const struct xr_conflict_point *point;
+	struct xr_conflict_seen *seen;
+	struct xr_conflict_row *row; /* room to work in */
 	size_t n;
 	struct xr_conflict_known *known; /* how full sets get, for what was asked before */
 	size_t n_known;

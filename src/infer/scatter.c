@@ -44,12 +44,24 @@ static const double even_prior = 0.1; /* most pages lie anywhere */
 
 /* ---- one set ------------------------------------------------------------------------------------------------------- */
 
+/* One visit: is the line missed? */
+static bool visit(struct xr_array *set, uint64_t line)
+{
+	uint64_t *at = xr_array_find(set, 0, line);
+	struct xr_victim victim;
+
+	if (at)
+		xr_array_use(set, 0, at);
+	else
+		xr_array_put(set, 0, line, &victim);
+	return !at;
+}
+
 /* Share of misses of n lines in one set, round and round in one order. */
 static double one_set(size_t ways, int policy, size_t n)
 {
 	struct xr_rng rng = {ways * 977 + n};
 	struct xr_array set;
-	struct xr_victim victim;
 	size_t misses = 0;
 
 	if (n <= ways)
@@ -58,18 +70,47 @@ static double one_set(size_t ways, int policy, size_t n)
 		return 1;
 	xr_array_init(&set, 1, ways, policy, &rng);
 	for (size_t lap = 0; lap < 2 * LAPS; lap++)
-		for (size_t i = 0; i < n; i++) {
-			uint64_t *line = xr_array_find(&set, 0, i + 1);
-
-			if (line) {
-				xr_array_use(&set, 0, line);
-			} else {
-				xr_array_put(&set, 0, i + 1, &victim);
-				misses += lap >= LAPS;
-			}
-		}
+		for (size_t i = 0; i < n; i++)
+			misses += visit(&set, i + 1) && lap >= LAPS;
 	xr_array_release(&set);
 	return (double)misses / (double)(LAPS * n);
+}
+
+/* Pairs of neighbours: two lines that have nothing to do with each other; two of which each brings the other along, if that is not
+ * there; or parts of one. */
+enum pair { APART, ALONG, ONE, PAIRS };
+static const double pair_prior[PAIRS] = {0.55, 0.3, 0.15};
+
+/* The same of n pairs, in two sets or, as parts of one line, in one. */
+static double two_sets(struct xr_arena *arena, size_t ways, int policy, enum pair pair, size_t n)
+{
+	struct xr_rng rng = {ways * 977 + n};
+	struct xr_array set[2];
+	struct xr_victim victim;
+	size_t misses = 0, *order = xr_arena_array(arena, size_t, 2 * n + 1);
+
+	if (n <= ways)
+		return 0;
+	for (int i = 0; i < 2; i++)
+		xr_array_init(&set[i], 1, ways, policy, &rng);
+	for (size_t i = 0; i < 2 * n; i++) {
+		size_t j = (size_t)xr_rng_below(&rng, i + 1);
+
+		order[i] = order[j];
+		order[j] = i;
+	}
+	for (size_t lap = 0; lap < 2 * LAPS; lap++)
+		for (size_t i = 0; i < 2 * n; i++) {
+			const uint64_t line = order[i] / 2 + 1, which = pair == ONE ? 0 : order[i] % 2;
+			struct xr_array *other = &set[1 - which];
+
+			misses += visit(&set[which], line) && lap >= LAPS;
+			if (pair == ALONG && !xr_array_find(other, 0, line))
+				xr_array_put(other, 0, line, &victim);
+		}
+	for (int i = 0; i < 2; i++)
+		xr_array_release(&set[i]);
+	return (double)misses / (double)(LAPS * 2 * n);
 }
 
 /* By load / ways, LOADS steps up to LOAD_MOST. */
@@ -77,13 +118,14 @@ struct law {
 	double random[LOADS + 1], even[LOADS + 1];
 };
 
-static void make_law(struct law *law, size_t ways, int policy, double *share)
+static void make_law(struct xr_arena *arena, struct law *law, size_t ways, int policy, enum pair pair, double *share)
 {
 	size_t most = 2 * LOAD_MOST * ways + 20;
 
 	for (size_t k = 0; k <= most; k++)
-		share[k] = k <= SIMULATED * ways + 1 ? one_set(ways, policy, k)
-		                                     : 1 - (1 - share[k - 1]) / 2; /* hardly any hits */
+		share[k] = k > SIMULATED * ways + 1 ? 1 - (1 - share[k - 1]) / 2 /* hardly any hits */
+		           : pair                   ? two_sets(arena, ways, policy, pair, k)
+		                                    : one_set(ways, policy, k);
 	for (size_t i = 0; i <= LOADS; i++) {
 		double load = (double)(LOAD_MOST * ways * i) / LOADS, p = exp(-load), sum = 0, all = 0;
 
@@ -113,23 +155,23 @@ static double look_up(const struct law *law, bool even, size_t ways, double load
 	return fmin(1, fmax(0, x >= LOADS ? at[LOADS] : at[i] + (x - (double)i) * (at[i + 1] - at[i])));
 }
 
-static struct law *law_of(struct xr_arena *arena, size_t ways, int policy)
+static struct law *law_of(struct xr_arena *arena, size_t ways, int policy, enum pair pair)
 {
 	struct law *law = xr_arena_array(arena, struct law, 1);
 
-	make_law(law, ways, policy, xr_arena_array(arena, double, 2 * LOAD_MOST * ways + 32));
+	make_law(arena, law, ways, policy, pair, xr_arena_array(arena, double, 2 * LOAD_MOST * ways + 32));
 	return law;
 }
 
 /* The laws of the first n policies. */
-static const struct law **laws_of(struct xr_arena *arena, size_t ways, size_t n)
+static const struct law **laws_of(struct xr_arena *arena, size_t ways, size_t n, enum pair pair)
 {
 	const struct law **law = xr_arena_array(arena, const struct law *, POLICIES);
 
 	for (size_t p = 0; p < n; p++) {
 		struct law *mix = policies[p].share > 0 ? xr_arena_array(arena, struct law, 1) : NULL;
 
-		law[p] = mix ? mix : law_of(arena, ways, policies[p].policy);
+		law[p] = mix ? mix : law_of(arena, ways, policies[p].policy, pair);
 		for (size_t i = 0; i <= LOADS && mix; i++) { /* the first is LRU, the one before the mixtures random */
 			mix->random[i] =
 				policies[p].share * law[0]->random[i] + (1 - policies[p].share) * law[3]->random[i];
@@ -141,7 +183,7 @@ static const struct law **laws_of(struct xr_arena *arena, size_t ways, size_t n)
 
 double xr_scatter_misses(struct xr_arena *arena, size_t ways, int policy, double load, bool even)
 {
-	return look_up(law_of(arena, ways, policy), even, ways, load);
+	return look_up(law_of(arena, ways, policy, APART), even, ways, load);
 }
 
 /* ---- hypotheses ---------------------------------------------------------------------------------------------------- */
@@ -152,6 +194,7 @@ struct hypothesis {
 	double sets, lost;
 	double misfit;
 	bool even;
+	unsigned parts; /* lines of ours in one of this level */
 };
 
 /* Caches that are built: ways that are a power of two, or three or five times one, before others; powers of
@@ -173,33 +216,54 @@ static double prior_of(unsigned odd, size_t ways, bool regular)
 	                 : 0.15);
 }
 
+/* Numbers of sets, what others take, misfits, spread: with one law. h NULL: only counts. */
+static size_t list_law(const struct xr_scatter_question *q, double least, double most, const struct hypothesis *what,
+                       double prior_law, struct hypothesis *h, double *prior)
+{
+	const double of_sets = (double)(what->ways * what->parts);
+	size_t n = 0;
+
+	for (unsigned odd = 1; odd <= ODD_MOST; odd += 2)
+		for (double sets = odd; sets * of_sets <= most; sets *= 2) {
+			if (sets * of_sets < least || sets < FEWEST_SETS)
+				continue;
+			for (size_t l = 0; l < (q->most_lost > 0 ? LOSTS : 1); l++)
+				for (int m = 0; m < 2 * MISFITS; m++, n++) {
+					if (!h)
+						continue;
+					h[n] = *what;
+					h[n].sets = sets;
+					h[n].lost = lost[l] * q->most_lost;
+					h[n].misfit = misfit[m / 2];
+					h[n].even = m % 2 != 0;
+					prior[n] = prior_of(odd, what->ways, q->regular) * prior_law * lost_prior[l] *
+					           misfit_prior[m / 2] * (m % 2 ? even_prior : 1 - even_prior);
+				}
+		}
+	return n;
+}
+
 static size_t list(struct xr_arena *arena, const struct xr_scatter_question *q, double least, double most,
                    struct hypothesis *h, double *prior)
 {
-	const struct law **law = NULL;
 	size_t n = 0;
 
-	for (size_t ways = q->ways ? q->ways : 1; ways <= (q->ways ? q->ways : WAYS_MOST); ways += ways < 8 ? 1 : 2)
-		for (size_t p = 0, laws = 0; p < (q->ways > 1 ? POLICIES : ways > 1 && !q->ways ? UNKNOWN : 1); p++) {
-			if (h && !laws++)
-				law = laws_of(arena, ways, q->ways > 1 ? POLICIES : ways > 1 && !q->ways ? UNKNOWN : 1);
-			for (unsigned odd = 1; odd <= ODD_MOST; odd += 2)
-				for (double sets = odd; sets * (double)ways <= most; sets *= 2) {
-					if (sets * (double)ways < least || sets < FEWEST_SETS)
-						continue;
-					for (size_t l = 0; l < (q->most_lost > 0 ? LOSTS : 1); l++)
-						for (int m = 0; m < 2 * MISFITS; m++, n++) {
-							if (!h)
-								continue;
-							h[n] = (struct hypothesis){
-								law[p],        ways,      sets, lost[l] * q->most_lost,
-								misfit[m / 2], m % 2 != 0};
-							prior[n] = prior_of(odd, ways, q->regular) * policies[p].prior *
-							           lost_prior[l] * misfit_prior[m / 2] *
-							           (m % 2 ? even_prior : 1 - even_prior);
-						}
-				}
+	for (size_t ways = q->ways ? q->ways : 1; ways <= (q->ways ? q->ways : WAYS_MOST); ways += ways < 8 ? 1 : 2) {
+		const size_t laws = q->ways > 1 ? POLICIES : ways > 1 && !q->ways ? UNKNOWN : 1;
+
+		for (int pair = 0; pair < (q->pairs && q->ways ? PAIRS : 1); pair++) {
+			const struct law **law = h ? laws_of(arena, ways, laws, (enum pair)pair) : NULL;
+			const double kind = q->pairs ? pair_prior[pair] : 1;
+
+			for (size_t p = 0; p < laws; p++) {
+				const struct hypothesis what = {
+					.law = h ? law[p] : NULL, .ways = ways, .parts = pair == ONE ? 2 : 1};
+
+				n += list_law(q, least, most, &what, kind * policies[p].prior, h ? h + n : NULL,
+				              h ? prior + n : NULL);
+			}
 		}
+	}
 	return n;
 }
 
@@ -240,7 +304,7 @@ static double fits(const struct xr_scatter_question *q, const struct xr_noise *n
 	double sum = 0;
 
 	for (size_t i = 0; i < q->n; i++)
-		x[i] = look_up(h->law, h->even, h->ways, q->point[i].lines / (h->sets * (1 - h->lost)));
+		x[i] = look_up(h->law, h->even, h->ways, q->point[i].lines / (h->sets * h->parts * (1 - h->lost)));
 	fit_line(x, y, q->n, near, far);
 	if (!(*near > 0) || !(*far > *near))
 		return -INFINITY;
@@ -321,7 +385,7 @@ struct xr_scatter_answer xr_scatter_infer(struct xr_arena *arena, const struct x
 	b = xr_belief_new(arena, n, prior);
 	for (size_t i = 0; i < n; i++) {
 		log[i] = fits(q, &noise, &h[i], x, y, &a.near, &a.far);
-		capacity[i] = h[i].sets * (double)h[i].ways * q->line;
+		capacity[i] = h[i].sets * (double)(h[i].ways * h[i].parts) * q->line;
 		ways[i] = (double)h[i].ways;
 	}
 	for (size_t i = 0; i < q->n; i++)

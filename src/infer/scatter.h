@@ -37,6 +37,7 @@ struct xr_scatter_question {
 	double miss_off;   /* by how much that may be off, relative (one sigma) */
 	/* lines of a page offset were seen to share few sets: bits of the address choose the set, not a hash */
 	bool regular;
+	bool pairs;        /* lines were drawn in pairs of neighbours: a prefetcher may bring the one along with the other */
 	double most_lost;  /* share of the level that others may take: 0 on a machine of one's own */
 };
 

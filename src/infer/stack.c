@@ -191,7 +191,7 @@ static bool ends_flat(const struct xr_stack *s, unsigned capacity)
 	return rises;
 }
 
-/* What lies behind need not be known as closely: capacities a fourteenth apart. */
+/* What lies behind, or is decoded code, need not be known as closely: capacities a fourteenth apart. */
 static size_t step_of(const struct xr_stack *s, size_t k)
 {
 	size_t by = 1;
@@ -237,8 +237,8 @@ static size_t rank_front(struct xr_stack *s, const struct xr_conflict_array *cac
 {
 	static const int fronts[] = {XR_LRU, XR_RANDOM};
 	size_t n = 0;
-	for (size_t i = 0; i < 2 * s->n_capacities && s->capacity[i / 2] <= most; i++) {
-		struct ranked r = {.ways = s->capacity[i / 2], .policy = fronts[i % 2]};
+	for (size_t i = 0, k = 0; k < s->n_capacities && s->capacity[k] <= most; i++, k += i % 2 ? 0 : step_of(s, k)) {
+		struct ranked r = {.ways = s->capacity[k], .policy = fronts[i % 2]};
 		const struct xr_conflict_model m = {.first = array_of(s, r.ways, r.policy),
 		                                    .second = *cache,
 		                                    .lean_ways = r.ways,

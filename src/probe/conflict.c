@@ -14,8 +14,11 @@ enum {
 	ROUNDS = 16, /* of one comparison, at most */
 	BLOCKS = 16, /* into which pages are divided at first */
 	SETBACKS = 4,
+	SHARE = 4, /* by which A grows */
+	PAIR = 2,  /* lines */
+	LEARNT = 7,
 	OFFSET_GRAIN = 256, /* no line is longer: one that begins elsewhere may be in the one before */
-	APART = 4,          /* lines from one to the next, where they lie anywhere */
+	APART = 4,          /* lines from one pair to the next but one, where they lie anywhere */
 	NULLS = 8,
 	SAMPLES = 9,
 	FILL = 3, /* times the ways of the first level: lines that keep it busy */
@@ -24,26 +27,25 @@ enum {
 /* A wrong answer spoils the set, and a set takes some hundred answers. */
 static const double odds = 6.9;                                    /* ln 1000 */
 static const double laps = 3, visit_ns = 8, least_sample_ns = 3e3; /* of a sample */
-static const double least_noise = 1e-4;
-/* Pages differ a little in what they cost at either offset (way predictors, banks), in misses: less than one is no overflow. */
-static const double uneven = 0.15;
-
+static const double least_noise = 1e-4;                            /* of a lap */
+static const double least_uneven = 0.1;                            /* of a miss: eight pages do not tell less */
 /* Pages, and at which of the two offsets each is read: MOVED is a bit of its number. Memory is the arena's. */
 struct list {
 	uint32_t *at;
 	size_t n;
 };
 
-/* Does it make a difference whether the pages `x` are read where they say or at the other offset, beside pages
- * `a`? `aside` is read
- * at the other one anyway. */
+/* Does it make a difference whether the pages `x` are read where they say or at the other offset, beside pages `a`? `y` changes
+ * places with x: read at the other offset in the first lap, where they say in its twin. What depends on how many lines are at which
+ * offset must not: `a` has as many at the one as at the other, so the numbers of the one lap are those of its twin turned round. */
 struct comparison {
-	struct list a, x, aside;
+	struct list a, x, y;
+	bool either;   /* is the contrary asked for, too? */
 	double llr;    /* so far: ln of the odds that there it overflows, and at the other it does not */
 	double less;   /* the contrary */
 	double misses; /* that it makes, on average */
 	double sum;
-	int rounds;
+	int rounds, misses_seen; /* in how many of them */
 };
 
 struct search {
@@ -54,9 +56,13 @@ struct search {
 	uint32_t x;
 	struct list innocent; /* known not to be members */
 	uint64_t at, elsewhere;
-	double bias,
-		bias_error; /* cycles that a page takes more at its offset than at the other, whatever it meets there */
-	size_t fill;        /* lines that keep the first level busy */
+	double stuck, rounds; /* rounds that were seen to miss without an overflow; all of them */
+	/* learnt of late: relative, of a lap; cycles, one sigma, that a page takes more at one offset than at the other, whatever it
+	 * meets there */
+	double noise[LEARNT], uneven[LEARNT];
+	size_t n_learnt;
+	size_t fill;  /* pages that keep the first level busy */
+	size_t lines; /* of each page: PAIR, or 1 where there is no room for two pairs */
 };
 
 static struct list joined(struct xr_arena *arena, struct list a, struct list b)
@@ -96,34 +102,40 @@ static void shuffle(struct list l, struct xr_rng *rng)
 
 /* ---- asking -------------------------------------------------------------------------------------------------------- */
 
-static void add(const struct search *s, struct xr_places *places, struct list l, bool move)
+static void add(const struct search *s, struct xr_places *places, struct list l, bool move, uint64_t by)
 {
 	for (size_t i = 0; i < l.n; i++) {
 		bool moved = (l.at[i] & MOVED) != 0;
 
-		xr_places_add(places, (l.at[i] & ~MOVED) * s->c->item + (moved != move ? s->elsewhere : s->at));
+		xr_places_add(places, (l.at[i] & ~MOVED) * s->c->item + (moved != move ? s->elsewhere : s->at) + by);
 	}
 }
 
-/* Both laps; returns their length. */
+/* Both laps; returns their length. Of each page both lines of a pair are visited, since a prefetcher may bring the other one anyway;
+ * in turns the first of one page and the second of another, so that neither two lines of one set of the first level follow each
+ * other, which may cost more, nor the two of a pair, which would look like a stream. */
 static size_t lay(const struct search *s, struct xr_arena *arena, const struct comparison *q, struct xr_spec *spec)
 {
-	size_t n = q->a.n + q->x.n + q->aside.n;
-	struct xr_places lap[2];
-	struct xr_rng order = {xr_rng_next(xr_run_rng(s->c->run))};
+	const size_t n = q->a.n + q->x.n + q->y.n;
+	const uint64_t seed = xr_rng_next(xr_run_rng(s->c->run));
 
 	for (int twin = 0; twin < 2; twin++) {
-		struct xr_rng same = order;
+		struct xr_rng same = {seed};
+		struct xr_places lap = xr_places_new(arena, PAIR * n), half[PAIR];
 
-		lap[twin] = xr_places_new(arena, n);
-		add(s, &lap[twin], q->a, false);
-		add(s, &lap[twin], q->x, twin);
-		add(s, &lap[twin], q->aside, true);
-		xr_places_shuffle(&lap[twin], &same);
-		spec[twin] = xr_places_cycle(arena, &lap[twin], s->c->buffer, 0);
+		for (size_t i = 0; i < s->lines; i++) {
+			half[i] = xr_places_new(arena, n);
+			add(s, &half[i], q->a, false, i * s->c->line);
+			add(s, &half[i], q->x, twin, i * s->c->line);
+			add(s, &half[i], q->y, !twin, i * s->c->line);
+			xr_places_shuffle(&half[i], &same);
+		}
+		for (size_t i = 0; i < s->lines * n; i++)
+			xr_places_add(&lap, half[i % s->lines].at[i / s->lines]);
+		spec[twin] = xr_places_cycle(arena, &lap, s->c->buffer, 0);
 		spec[twin].chain.unsettled = !s->c->settled;
 	}
-	return n;
+	return s->lines * n;
 }
 
 /* One round: what each first lap takes more than its twin, in cycles, and what the twin takes; NAN: not read. */
@@ -168,11 +180,11 @@ static double bell(double d, double sigma, double reach)
 	return (1 - stray) * exp(-d * d / (2 * sigma * sigma)) / (sigma * sqrt(2 * M_PI)) + stray / (2 * reach);
 }
 
-/* Evidence that a difference is that of an overflow: one miss or more. How many depends on ways and policy:
- * any number alike. */
-static double weigh(double more, double miss, double sigma)
+/* Evidence that a difference is that of an overflow: one miss of a lap or more, since a set cannot hold all its lines. How many
+ * depends on ways and policy: any number alike. */
+static double weigh(double more, double miss, double sigma, double stuck)
 {
-	static const double misses[] = {0.3, 0.45, 0.7, 1, 1.5, 2.3, 3.5, 5.2, 8, 12, 18, 27, 40, 60};
+	static const double misses[] = {0.8, 1, 1.5, 2.3, 3.5, 5.2, 8, 12, 18, 27, 40, 60};
 	enum { N = sizeof misses / sizeof *misses };
 	const double step = 0.2,
 		     reach = 2 * misses[N - 1] * miss; /* from one number to the next: a fifth to either side */
@@ -181,40 +193,68 @@ static double weigh(double more, double miss, double sigma)
 	more = fmin(more, misses[N - 1] * miss);
 	for (size_t i = 0; i < N; i++)
 		sum += bell(more - misses[i] * miss, hypot(sigma, step * misses[i] * miss), reach) / N;
-	return log(sum / bell(more, sigma, reach));
+	return log(sum / ((1 - stuck) * bell(more, sigma, reach) + stuck * sum));
+}
+
+/* Where no set overflows, in some orders a tree of bits still keeps a line for ever that nobody asks for, and throws others out. How
+ * often that is shows where the rounds of one question contradict each other: an overflow misses in every round. */
+static void learn_stuck(struct search *s, const struct comparison *q)
+{
+	if (q->llr <= -odds && q->less <= -odds)
+		s->stuck += q->misses_seen;
+	s->rounds += q->rounds;
+}
+
+static double stuck_of(const struct search *s)
+{
+	const double before = 0.05, weight = 40; /* rounds: few machines do it at all, so some must be seen */
+
+	return (before * weight + s->stuck) / (weight + s->rounds);
+}
+
+static bool decided(const struct comparison *q)
+{
+	if (!q->either)
+		return fabs(q->llr) >= odds;
+	return q->llr >= odds || q->less >= odds || (q->llr <= -odds && q->less <= -odds);
 }
 
 /* Asks until each comparison is decided, or has been asked often enough; undecided: no. n at most BATCH. */
 static int decide(struct search *s, struct comparison *q, size_t n)
 {
+	const size_t learnt = s->n_learnt < LEARNT ? s->n_learnt : LEARNT;
+	const double noise = learnt ? xr_median(s->noise, learnt) : xr_noise_unknown().sigma,
+		     uneven = learnt ? xr_median(s->uneven, learnt) : least_uneven * s->c->miss;
+
 	for (size_t i = 0; i < n; i++)
-		q[i].llr = q[i].less = q[i].sum = q[i].rounds = 0;
+		q[i].llr = q[i].less = q[i].sum = q[i].rounds = q[i].misses_seen = 0;
 	for (int round = 0; round<ROUNDS && * s->c->left> 0; round++) {
 		struct comparison *open[BATCH];
 		double more[BATCH], whole[BATCH];
 		size_t k = 0;
 
 		for (size_t i = 0; i < n; i++)
-			if (fabs(q[i].llr) < odds)
+			if (!decided(&q[i]))
 				open[k++] = &q[i];
 		if (k == 0)
 			break;
 		if (ask(s, (const struct comparison *const *)open, k, more, whole) != 0)
 			return -1;
 		for (size_t i = 0; i < k; i++) {
-			double pages = (double)open[i]->x.n, sigma;
+			const double moved = (double)(open[i]->x.n + open[i]->y.n),
+				     sigma = hypot(noise * whole[i], uneven * sqrt(moved));
 
-			sigma = hypot(s->c->noise * whole[i], uneven * s->c->miss * sqrt(pages));
-			sigma = hypot(sigma, s->bias_error * pages);
 			if (!isfinite(more[i]))
 				continue;
-			more[i] -= s->bias * pages;
-			open[i]->llr += weigh(more[i], s->c->miss, sigma);
-			open[i]->less += weigh(-more[i], s->c->miss, sigma);
+			open[i]->llr += weigh(more[i], s->c->miss, sigma, stuck_of(s));
+			open[i]->less += weigh(-more[i], s->c->miss, sigma, stuck_of(s));
+			open[i]->misses_seen += fabs(more[i]) > fmax(s->c->miss / 2, 3 * sigma);
 			open[i]->sum += more[i];
 			open[i]->rounds++;
 		}
 	}
+	for (size_t i = 0; i < n; i++)
+		learn_stuck(s, &q[i]);
 	for (size_t i = 0; i < n; i++)
 		q[i].misses = q[i].rounds ? q[i].sum / q[i].rounds / s->c->miss : 0;
 	return 0;
@@ -225,60 +265,75 @@ static bool yes(const struct comparison *q)
 	return q->llr >= odds;
 }
 
-/* How much two laps differ that are alike: of pages beside A one each, few of which can make a difference. */
+/* How much two laps differ that are alike, of pages beside A one each, few of which can make a difference. What differs again when
+ * asked again is noise; what does not is what these pages cost more at one offset than at the other (way predictors, banks). */
 static int learn_noise(struct search *s)
 {
 	struct comparison q[NULLS];
 	const struct comparison *ask_about[NULLS];
-	double more[NULLS], whole[NULLS], share[NULLS], bias[NULLS];
+	double more[2][NULLS], whole[2][NULLS], change[NULLS], stays[NULLS], middle[NULLS];
 	size_t got = 0;
 
 	for (size_t i = 0; i < NULLS; i++) {
 		q[i] = (struct comparison){.a = s->a, .x = part(s->pool, s->pool.n - 1 - i, s->pool.n - i)};
 		ask_about[i] = &q[i];
 	}
-	if (ask(s, ask_about, NULLS, more, whole) != 0)
-		return -1;
+	for (int again = 0; again < 2; again++)
+		if (ask(s, ask_about, NULLS, more[again], whole[again]) != 0)
+			return -1;
 	for (size_t i = 0; i < NULLS; i++)
-		if (isfinite(more[i])) {
-			bias[got] = more[i];
-			share[got++] = more[i] / whole[i];
+		if (isfinite(more[0][i]) && isfinite(more[1][i])) {
+			change[got] = (more[1][i] - more[0][i]) / M_SQRT2;
+			stays[got] = (more[0][i] + more[1][i]) / 2;
+			middle[got++] = whole[0][i];
 		}
-	/* Its error, times the pages of a block, would make differences of its own: only what is beyond doubt. */
-	s->bias_error = got > 2 ? sqrt(M_PI / 2) * xr_mad(bias, got) / sqrt((double)got) : 0;
-	s->bias = got > 2 ? xr_median(bias, got) : 0;
-	if (fabs(s->bias) < 4 * s->bias_error)
-		s->bias = s->bias_error = 0;
-	s->c->noise = got > 2 ? fmax(least_noise, xr_mad(share, got)) : xr_noise_unknown().sigma;
+	if (got > 2) {
+		const double lap = xr_median(middle, got), noise = xr_mad(change, got), both = xr_mad(stays, got);
+		const size_t at = s->n_learnt++ % LEARNT;
+
+		s->noise[at] = fmax(least_noise, noise / lap);
+		s->uneven[at] = fmax(least_uneven * s->c->miss, sqrt(fmax(0, both * both - noise * noise / 2)));
+	}
 	return 0;
 }
 
 /* ---- x beside A -------------------------------------------------------------------------------------------------- */
 
-/* Innocent pages, so that there are enough at this offset: else the first level answers. */
-static void fill_up(struct search *s, struct list *l, uint32_t moved)
+static size_t count_at(struct list l, uint32_t moved)
 {
-	size_t have = 0;
+	size_t n = 0;
 
-	for (size_t i = 0; i < l->n; i++)
-		have += (l->at[i] & MOVED) == moved;
-	for (size_t i = 0; i < s->innocent.n && have < s->fill; i++)
-		if ((s->innocent.at[i] & MOVED) == moved) {
+	for (size_t i = 0; i < l.n; i++)
+		n += (l.at[i] & MOVED) == moved;
+	return n;
+}
+
+/* Innocent pages, so that there are enough at either offset, else the first level answers; and as many at the one as at the other. */
+static void fill_up(struct search *s, struct list *l)
+{
+	size_t have[2] = {count_at(*l, 0), count_at(*l, MOVED)}, want = s->fill;
+
+	want = have[0] > want ? have[0] : want;
+	want = have[1] > want ? have[1] : want;
+	for (size_t i = 0; i < s->innocent.n; i++) {
+		size_t *side = &have[(s->innocent.at[i] & MOVED) != 0];
+
+		if (*side < want) {
 			l->at[l->n++] = s->innocent.at[i];
-			have++;
+			++*side;
 		}
+	}
 }
 
 /* x beside A but for [from, to). */
 static struct comparison without(struct search *s, size_t from, size_t to)
 {
-	struct list left = {xr_arena_array(s->arena, uint32_t, s->a.n + 2 * s->fill + 1), 0};
+	struct list left = {xr_arena_array(s->arena, uint32_t, 2 * s->a.n + 2 * s->fill + 1), 0};
 
 	for (size_t i = 0; i < s->a.n; i++)
 		if (i < from || i >= to)
 			left.at[left.n++] = s->a.at[i];
-	fill_up(s, &left, 0);
-	fill_up(s, &left, MOVED);
+	fill_up(s, &left);
 	return (struct comparison){.a = left, .x = {&s->x, 1}};
 }
 
@@ -296,36 +351,45 @@ static int holds(struct search *s, bool *still, double *misses)
 
 /* ---- growing ------------------------------------------------------------------------------------------------------- */
 
-/* The lines of A and X overflow, those of A do not: which page of X makes the most of it? What one half does not make beside A,
- * the other makes beside A and that half. */
-static int bisect(struct search *s, struct list x, double misses)
+/* The lines of A and X overflow, those of A do not: which page of X makes it overflow? One half of X against the other: the one that
+ * makes more misses beside A has such a page; if none does, it takes both, and the second half makes them beside A and the first. */
+static int bisect(struct search *s, struct list x)
 {
 	while (x.n > 1) {
 		struct list low = part(x, 0, x.n / 2), high = part(x, x.n / 2, x.n);
-		struct comparison q = {.a = s->a, .x = low, .aside = high};
+		struct comparison q = {.a = s->a, .x = low, .y = high, .either = true};
 
 		if (decide(s, &q, 1) != 0)
 			return -1;
-		if (2 * q.misses >= misses) {
+		if (q.llr >= odds) {
 			x = low;
-			misses = q.misses;
 		} else {
-			s->a = joined(s->arena, s->a, low);
+			if (q.less < odds)
+				s->a = joined(s->arena, s->a, low);
 			x = high;
-			misses -= q.misses;
 		}
 	}
 	s->x = x.at[0];
 	return 0;
 }
 
+/* Half of the pages at the one offset, half at the other. */
+static struct list balanced(struct xr_arena *arena, struct list l)
+{
+	return joined(arena, part(l, 0, l.n / 2), moved(arena, part(l, l.n / 2, l.n)));
+}
+
+/* Blocks that make no difference join A; A alone never overflows. A block that makes one gives x, or it is thrown away, if several
+ * of its lines overflow several sets, or somebody else made the difference: then smaller ones are tried. */
 static int grow(struct search *s, bool *found)
 {
+	size_t share = SHARE;
+
 	*found = false;
-	while (*s->c->left > 0 && s->pool.n > NULLS + 1) {
-		size_t k = s->a.n / 2;
+	while (*s->c->left > 0 && s->pool.n > NULLS + 1 && share < s->a.n) {
+		size_t k = s->a.n / share;
 		struct list before = s->a;
-		struct comparison q = {.a = s->a};
+		struct comparison q = {.a = s->a, .either = true};
 		double misses;
 
 		k = k < s->pool.n - NULLS ? k : s->pool.n - NULLS;
@@ -333,19 +397,21 @@ static int grow(struct search *s, bool *found)
 		s->pool = part(s->pool, k, s->pool.n);
 		if (decide(s, &q, 1) != 0)
 			return -1;
-		if (q.less >= odds) { /* it is at the other offset that they overflow */
-			q.x = moved(s->arena, q.x);
-			q.misses = -q.misses;
-			q.llr = q.less;
+		if (q.llr < odds && q.less < odds) { /* where it stays open: hardly */
+			s->a = joined(s->arena, before, balanced(s->arena, q.x));
+			if (learn_noise(s) != 0)
+				return -1;
+			continue;
 		}
-		/* Many questions later it must still be there: else somebody else made the difference. */
-		if (yes(&q) && (bisect(s, q.x, q.misses) != 0 || holds(s, found, &misses) != 0))
+		if (q.less >= odds) /* it is at the other offset that they overflow */
+			q.x = moved(s->arena, q.x);
+		/* Many questions later it must still be there. */
+		if (bisect(s, q.x) != 0 || holds(s, found, &misses) != 0)
 			return -1;
 		if (*found)
 			return 0;
-		s->a = joined(s->arena, before, q.x);
-		if (learn_noise(s) != 0)
-			return -1;
+		s->a = before;
+		share *= 2;
 	}
 	return 0;
 }
@@ -459,8 +525,13 @@ static uint64_t offset_beside(const struct xr_conflict *c, uint64_t at, uint64_t
 static void choose_offsets(struct search *s)
 {
 	struct xr_conflict *c = s->c;
-	uint64_t grain = c->item / 4 < OFFSET_GRAIN || c->line > OFFSET_GRAIN ? c->line : OFFSET_GRAIN;
+	const uint64_t span = c->first_way < c->page ? c->first_way : c->page;
+	uint64_t grain;
 
+	s->lines = c->anywhere || span >= 2 * PAIR * c->line ? PAIR : 1;
+	grain = s->lines * c->line;
+	if (grain < OFFSET_GRAIN && span >= 4 * OFFSET_GRAIN)
+		grain = OFFSET_GRAIN;
 	s->fill = FILL * c->first_ways;
 	if (c->anywhere) {
 		c->item = APART * c->line;

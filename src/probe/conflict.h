@@ -41,7 +41,6 @@ struct xr_conflict {
 	bool anywhere;
 	bool settled;            /* lines of earlier laps are driven out first: a tree may keep such for ever. Slower */
 	double *left;            /* visits that may still be made */
-	double noise;            /* found: relative, of a lap */
 };
 
 enum xr_conflict_outcome {

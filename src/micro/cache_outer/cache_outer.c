@@ -513,6 +513,35 @@ static int find_anyhow(struct outer *o, bool *found)
 	return spread_latency(o, &l);
 }
 
+/* Does the law of random lines, which knows no pages, bear out what classes of pages say? They are right where lines of a page go
+ * together. Where few walks contradict, many are asked. */
+static int bear_out(struct outer *o, const struct xr_geometry *g, bool *borne_out)
+{
+	const double built =
+		0.14; /* half of the way, in logarithms, to the nearest other capacity that is built: 4/3 of it */
+	const double bytes = xr_description_number(xr_run_description(o->run), level_id(o, 1, "capacity"), 0);
+	struct xr_second_level l = second_for(o);
+
+	*borne_out = true;
+	l.ways = g->ways;
+	l.regular = true;
+	if (!(bytes > 0) || l.ways > XR_SECOND_WAYS)
+		return 0;
+	for (int closely = 0; closely < 2; closely++) {
+		if ((closely ? xr_second_capacity(&l) : xr_second_estimate(&l)) != 0)
+			return -1;
+		if (closely && isfinite(l.law.capacity) && xr_second_line(&l) != 0)
+			return -1;
+		if (closely && l.outer_line == 4 * l.line) /* pairs fill half of such lines */
+			l.law.mean *= 2;
+		*borne_out = !(l.law.mean > 0) || l.law.none > 0.5 ||
+		             fabs(log(l.law.mean / bytes)) < fmax(built, 3 * l.law.spread);
+		if (*borne_out)
+			return 0;
+	}
+	return 0;
+}
+
 static int find_second(struct outer *o)
 {
 	struct xr_geometry g = {.trouble = "the first cache, which hides who meets in this one, is not known"};
@@ -526,14 +555,27 @@ static int find_second(struct outer *o)
 		if (o->first.way > 0 && laps.miss > 0 && xr_geometry_find(&laps, &o->first, &g) != 0)
 			return -1;
 	if (g.n_said > 0) {
+		bool borne_out;
+
 		put_geometry(o, 1, &g);
-		return 0;
+		if (bear_out(o, &g, &borne_out) != 0)
+			return -1;
+		if (borne_out)
+			return 0;
 	}
 	/* No classes: perhaps lines of a page do not go together. Then nothing must be known of the index. */
 	if (o->first.way > 0 && laps.miss > 0 && find_anyhow(o, &found) != 0)
 		return -1;
 	if (found)
 		return 0;
+	if (g.n_said > 0) {
+		static const char *const said[] = {"ways", "capacity"};
+
+		for (int i = 0; i < 2; i++)
+			xr_fact_doubt(xr_description_edit(xr_run_description(o->run), level_id(o, 1, said[i])),
+			              "random lines do not fill it as classes of pages say");
+		return 0;
+	}
 	e = effective_for(o, 1);
 	if (xr_effective_find(&e, &o->h.walk) != 0 ||
 	    put_effective(o, 1, &e, g.trouble ? g.trouble : "pages disagree about the number of ways") != 0)

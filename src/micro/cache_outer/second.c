@@ -11,13 +11,15 @@
 
 enum {
 	ATTEMPTS = 6,
+	HOPELESS = 2, /* of them: the third would not be found either */
 	POOL_PAGES = 4096,
 	WAYS_MOST = XR_SECOND_WAYS,
 	POINTS = 11, /* of the law, */
 	DRAWS = 3,   /* each with so many draws of lines */
 	COARSE = 16,
+	ESTIMATE_PAGES = 2048,
 };
-static const double visits_most = 2.4e6, visits_of_one = 8e5;
+static const double visits_most = 2.4e6, visits_of_one = 1.2e6;
 static const double far_more = 2; /* lines all over their pages make longer laps */
 static const double enough = 0.98;
 /* A set that was found, checked and verified is wrong one time in ten: a stranger that made a difference all the same. */
@@ -94,7 +96,7 @@ static void vote(struct xr_belief *belief, struct xr_arena *arena, size_t ways)
 /* Attempts at conflict sets, until enough of them agree; *left: visits, `one`: of one of them. */
 static int attempt(struct xr_second_level *l, struct xr_conflict *c, struct xr_belief *belief, double left, double one)
 {
-	for (int i = 0; i < ATTEMPTS && left > 0 && l->p_ways < enough; i++) {
+	for (int i = 0, failed = 0; i < ATTEMPTS && failed < HOPELESS && left > 0 && l->p_ways < enough; i++) {
 		struct xr_conflict_set set;
 		double this = fmin(left, one), before = this;
 		size_t best;
@@ -110,6 +112,7 @@ static int attempt(struct xr_second_level *l, struct xr_conflict *c, struct xr_b
 			l->never = set.outcome == XR_CONFLICT_NEVER;
 			if (l->never)
 				return 0;
+			failed++;
 			continue;
 		}
 		l->said[set.n]++;
@@ -161,6 +164,7 @@ static struct xr_scatter_question question(const struct xr_second_level *l, cons
 	                                    .line = (double)l->line,
 	                                    .ways = l->ways,
 	                                    .regular = l->regular,
+	                                    .pairs = true,
 	                                    .miss = l->far - l->near,
 	                                    .miss_off = miss_off,
 	                                    .most_lost = l->shared_core ? most_lost : 0};
@@ -192,34 +196,47 @@ static int look_coarsely(const struct xr_second_level *l, const struct xr_scatte
 	return 0;
 }
 
-int xr_second_capacity(struct xr_second_level *l)
+/* All walks touch nearly all pages of the pool, so that translation costs each of them the same. */
+static struct xr_scatter pool_of(const struct xr_second_level *l, unsigned buffer, double pages)
 {
-	static const double where[POINTS] = {0.45, 0.6, 0.7, 0.8, 0.9, 1, 1.15, 1.3, 1.6, 2.1, 3}; /* of the capacity */
-	struct xr_arena *arena = xr_run_arena(l->run);
-	/* All walks touch nearly all pages of the pool, so that translation costs each of them the same, and
-	 * the pool is several
-	 * times the level. */
-	const double pages_of_bytes = 600;
-	uint64_t pool = 2048 * l->page;
-	struct xr_scatter s = {.run = l->run,
-	                       .buffer = {l->buffer + 1, pool < l->room ? pool : l->room, XR_SMALL},
-	                       .page = l->page,
-	                       .line = l->line,
-	                       .effort = l->effort,
-	                       .quiet_ns = l->quiet_ns};
-	struct xr_scatter_question q;
-	double lines[POINTS];
-	size_t n, got;
+	const uint64_t bytes = (uint64_t)pages * l->page;
 
-	l->curve = xr_arena_array(arena, struct xr_scatter_point, XR_SECOND_POINTS);
+	return (struct xr_scatter){.run = l->run,
+	                           .buffer = {buffer, bytes < l->room ? bytes : l->room, XR_SMALL},
+	                           .page = l->page,
+	                           .line = l->line,
+	                           .effort = l->effort,
+	                           .quiet_ns = l->quiet_ns};
+}
+
+int xr_second_estimate(struct xr_second_level *l)
+{
+	const struct xr_scatter s = pool_of(l, l->buffer + 1, ESTIMATE_PAGES);
+	struct xr_scatter_question q;
+	size_t n;
+
+	l->curve = xr_arena_array(xr_run_arena(l->run), struct xr_scatter_point, XR_SECOND_POINTS);
 	if (look_coarsely(l, &s, l->curve, &n) != 0)
 		return -1;
 	q = question(l, l->curve, n);
-	l->law = xr_scatter_infer(arena, &q);
+	l->law = xr_scatter_infer(xr_run_arena(l->run), &q);
+	return 0;
+}
+
+int xr_second_capacity(struct xr_second_level *l)
+{
+	static const double where[POINTS] = {0.45, 0.6, 0.7, 0.8, 0.9, 1, 1.15, 1.3, 1.6, 2.1, 3}; /* of the capacity */
+	const double pages_of_bytes = 600; /* the pool is several times the level */
+	struct xr_scatter_question q;
+	struct xr_scatter s;
+	double lines[POINTS];
+	size_t got;
+
+	if (xr_second_estimate(l) != 0)
+		return -1;
 	if (!(l->law.mean > 0))
 		return 0;
-	s.buffer.id++;
-	s.buffer.bytes = (uint64_t)fmin(fmax(64, l->law.mean / pages_of_bytes) * (double)l->page, (double)l->room);
+	s = pool_of(l, l->buffer + 2, fmax(64, l->law.mean / pages_of_bytes));
 	for (size_t i = 0; i < POINTS; i++)
 		lines[i] = round(where[i] * l->law.mean / (double)l->line / 2) * 2;
 	if (xr_scatter_ask(&s, lines, POINTS, DRAWS, l->curve, &got) != 0)
@@ -227,7 +244,7 @@ int xr_second_capacity(struct xr_second_level *l)
 	l->n_curve = got;
 	l->scatter = s;
 	q = question(l, l->curve, got);
-	l->law = xr_scatter_infer(arena, &q);
+	l->law = xr_scatter_infer(xr_run_arena(l->run), &q);
 	return 0;
 }
 

@@ -46,6 +46,7 @@ int xr_second_latency(const struct xr_second_level *level, double *cycles, doubl
 
 /* 0, or -1 as xr_run_time(). */
 int xr_second_ways(struct xr_second_level *level);
+int xr_second_estimate(struct xr_second_level *level); /* the law alone, from few walks */
 int xr_second_capacity(struct xr_second_level *level);
 int xr_second_line(struct xr_second_level *level); /* after the capacity, which it may correct */
 
