@@ -5,6 +5,7 @@
 #include "util/rng.h"
 
 #include <math.h>
+#include <string.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -90,6 +91,79 @@ static void any_cache_is_found_again(void **state)
 		}
 }
 
+/* A cache of its own kind, to tell the law by: sets of lines in order of use, pairs of lines in random order, each of which brings
+ * the other along, or is the same one. Share of visits that miss, of n lines drawn at random. */
+enum { SETS = 256, WAYS = 8 };
+
+static bool touch(uint32_t set[static WAYS], uint32_t line, bool refresh)
+{
+	size_t at = 0;
+
+	while (at < WAYS - 1 && set[at] != line)
+		at++;
+	const bool there = set[at] == line;
+
+	for (; at > 0 && (refresh || !there); at--)
+		set[at] = set[at - 1];
+	if (refresh || !there)
+		set[0] = line;
+	return there;
+}
+
+static double share_of_pairs(size_t lines, bool one, struct xr_rng *rng)
+{
+	static uint32_t cache[SETS][WAYS], order[1 << 16], home[1 << 16];
+	size_t misses = 0, laps = 6;
+
+	memset(cache, 0, sizeof cache);
+	for (size_t i = 0; i < lines; i++) {
+		const size_t j = (size_t)xr_rng_below(rng, i + 1);
+
+		order[i] = order[j];
+		order[j] = (uint32_t)i;
+		if (i % 2 == 0)
+			home[i / 2] = (uint32_t)xr_rng_below(rng, SETS);
+	}
+	for (size_t lap = 0; lap < laps; lap++)
+		for (size_t i = 0; i < lines; i++) {
+			const uint32_t line = order[i], pair = line / 2, set = home[pair];
+
+			if (one) {
+				misses += !touch(cache[set], pair + 1, true) && lap >= laps / 2;
+			} else {
+				misses += !touch(cache[set ^ line % 2], line + 1, true) && lap >= laps / 2;
+				touch(cache[set ^ 1 ^ line % 2], (line ^ 1) + 1, false);
+			}
+		}
+	return (double)misses / (double)(lines * (laps - laps / 2));
+}
+
+static void pairs_that_come_along_and_pairs_that_are_one_line_are_known(void **state)
+{
+	struct xr_rng rng = {9};
+
+	(void)state;
+	for (int one = 0; one < 2; one++) {
+		struct xr_arena arena = {0};
+		struct xr_scatter_point point[64];
+		const double capacity = (double)(SETS * WAYS) * (one ? 128 : 64);
+		size_t n = 0;
+
+		for (double load = 0.4; load < 3.2; load *= 1.25)
+			for (int draw = 0; draw < 3; draw++, n++) {
+				point[n].lines = round(load * capacity / 128) * 2;
+				point[n].cycles = 20 + 50 * share_of_pairs((size_t)point[n].lines, one, &rng);
+			}
+		const struct xr_scatter_question q = {
+			.point = point, .n = n, .line = 64, .ways = WAYS, .pairs = true, .miss = 50, .miss_off = 0.2};
+		const struct xr_scatter_answer a = xr_scatter_infer(&arena, &q);
+
+		assert_true(a.capacity == capacity);
+		assert_true(a.p_capacity > 0.5 && a.none < 0.01);
+		xr_arena_release(&arena);
+	}
+}
+
 static void a_curve_that_no_cache_makes_is_none_of_these(void **state)
 {
 	struct xr_scatter_point point[24];
@@ -116,6 +190,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(real_curves_have_their_capacity),
 		cmocka_unit_test(any_cache_is_found_again),
+		cmocka_unit_test(pairs_that_come_along_and_pairs_that_are_one_line_are_known),
 		cmocka_unit_test(a_curve_that_no_cache_makes_is_none_of_these),
 		cmocka_unit_test(nothing_is_concluded_from_nothing),
 	};
