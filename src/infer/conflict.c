@@ -47,8 +47,8 @@ double xr_conflict_ratio(const struct xr_conflict_point *p)
 	return lowest(p->cycles, p->looks) / lowest(p->base, p->looks);
 }
 
-/* One jump in n is foreseen by chance, and saves most of its time; how often that is need not be the same in the twin: a third of
- * it more or less. */
+/* One jump in n is foreseen by chance, and saves most of its time; how often that is need not be the same in the
+ * twin: a third of it more or less. */
 static double sigma_of(const struct xr_conflict *c, const struct xr_conflict_point *p)
 {
 	return hypot(fmax(xr_noise_of_mean(&c->noise, p->looks), 1e-4), 0.3 / p->n);
@@ -120,8 +120,7 @@ struct xr_conflict_known {
 };
 
 /* Sorted by set and unit, a set's lines lie together, each as often as it is visited. A line that comes several
- * times a lap is
- * as good as several laps in which it comes once. */
+ * times a lap is as good as several laps in which it comes once. */
 static struct fullness *count_fullness(const struct xr_conflict *c, const struct xr_conflict_array *a,
                                        const uint64_t *unit, unsigned n)
 {

@@ -2,18 +2,14 @@
 /* Which set-associative array makes these curves?
  *
  * Evidence is walks over blocks of code and their twins: as many jumps, elsewhere. A hypothesis is one array, or
- * two of which the
- * second is asked when the first misses: a cache, a TLB; a cache of decoded code before the instruction cache; a
- * level behind.
- * It says which share of the visits misses (infer/misses.h), so a visit takes
+ * two of which the second is asked when the first misses: a cache, a TLB; a cache of decoded code before the
+ * instruction cache; a level behind. It says which share of the visits misses (infer/misses.h), so a visit takes
  *
  *   what a visit of the twin takes + penalty · (misses here - misses of the twin), for each array.
  *
  * Penalties are fitted. Where nothing misses, the prediction is exact; where something does, no machine follows a
- * policy of the
- * books to the letter, so it may be off by a share of the excess that is itself unknown (slack). "None of these" is
- * a law too:
- * each curve is flat up to somewhere, and beyond it is anything.
+ * policy of the books to the letter, so it may be off by a share of the excess that is itself unknown (slack).
+ * "None of these" is a law too: each curve is flat up to somewhere, and beyond it is anything.
  */
 #ifndef XR_INFER_CONFLICT_H
 #define XR_INFER_CONFLICT_H

@@ -42,9 +42,10 @@ static double lru_share(unsigned ways, unsigned n)
 	return k * (1 + harmonic(n) - harmonic(k)) / n;
 }
 
-/* Random replacement. Between two visits of a line n (1 - u + v) others come, of which a share m misses, and each of those throws
- * it out with the chance 1 / ways. Over all u and v it is still there with the chance ((1 - exp(-a)) / a)^2, where
- * a = -m n log(1 - 1 / ways); and that is 1 - m. With n - 1/2 for n, trials agree within 0.02 from eight ways on. */
+/* Random replacement. Between two visits of a line n (1 - u + v) others come, of which a share m misses, and each
+ * of those throws it out with the chance 1 / ways. Over all u and v it is still there with the chance ((1 -
+ * exp(-a)) / a)^2, where a = -m n log(1 - 1 / ways); and that is 1 - m. With n - 1/2 for n, trials agree within
+ * 0.02 from eight ways on. */
 enum { RANDOM_BY_LAW = 8 };
 
 static double random_share(unsigned ways, unsigned n)

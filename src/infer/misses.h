@@ -2,8 +2,8 @@
 /* How many visits miss in one set, when its lines are visited in fresh random permutations, lap after lap.
  *
  * 0 up to as many lines as there are ways; from then on it rises, steeply at first, whatever the policy: with one
- * line too many
- * by 1.6 / (ways + 1) under random replacement to 3.5 / (ways + 1) under LRU, with twice as many to 0.65 … 0.88.
+ * line too many by 1.6 / (ways + 1) under random replacement to 3.5 / (ways + 1) under LRU, with twice as many to
+ * 0.65 … 0.88.
  */
 #ifndef XR_INFER_MISSES_H
 #define XR_INFER_MISSES_H

@@ -21,8 +21,8 @@ enum {
 };
 
 /* Policies that differ in this law. Those that keep some lines of a set that overflows and thrash the others
- * (SRRIP, QLRU, adaptive
- * ones) do so more or less, by what was there before: they are between LRU and random, in any proportion. */
+ * (SRRIP, QLRU, adaptive ones) do so more or less, by what was there before: they are between LRU and random, in
+ * any proportion. */
 static const struct {
 	int policy;
 	double share, prior; /* of LRU in it */
@@ -76,8 +76,8 @@ static double one_set(size_t ways, int policy, size_t n)
 	return (double)misses / (double)(LAPS * n);
 }
 
-/* Pairs of neighbours: two lines that have nothing to do with each other; two of which each brings the other along, if that is not
- * there; or parts of one. */
+/* Pairs of neighbours: two lines that have nothing to do with each other; two of which each brings the other
+ * along, if that is not there; or parts of one. */
 enum pair { APART, ALONG, ONE, PAIRS };
 static const double pair_prior[PAIRS] = {0.55, 0.3, 0.15};
 
@@ -197,9 +197,8 @@ struct hypothesis {
 	unsigned parts; /* lines of ours in one of this level */
 };
 
-/* Caches that are built: ways that are a power of two, or three or five times one, before others; powers of
- * two of sets, the more
- * so where single bits of the address choose the set: then any other number takes a division. */
+/* Caches that are built: ways that are a power of two, or three or five times one, before others; powers of two
+ * of sets, the more so where single bits of the address choose the set: then any other number takes a division. */
 static double prior_of(unsigned odd, size_t ways, bool regular)
 {
 	size_t w = ways;
@@ -269,8 +268,8 @@ static size_t list(struct xr_arena *arena, const struct xr_scatter_question *q, 
 
 /* ---- fit ----------------------------------------------------------------------------------------------------------- */
 
-/* near and far so that near + (far - near) · x is close to y, relative errors counting; readings far above count less: others
- * only add. */
+/* near and far so that near + (far - near) · x is close to y, relative errors counting; readings far above count
+ * less: others only add. */
 static void fit_line(const double *x, const double *y, size_t n, double *near, double *far)
 {
 	double a = 0, b = 0;

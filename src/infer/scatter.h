@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* The law of random lines: what a cache of unknown index does with n lines drawn at random.
  *
- * Lines at random are spread over S sets like balls over bins: a line has k others in its set with the Poisson probability of
- * mean n / S. Of a set of k + 1 lines visited round and round, a policy misses a share that one simulated set
- * of W ways tells. So
+ * Lines at random are spread over S sets like balls over bins: a line has k others in its set with the Poisson
+ * probability of mean n / S. Of a set of k + 1 lines visited round and round, a policy misses a share that one
+ * simulated set of W ways tells. So
  *
  *   misses(n) = sum over k of Poisson(k; n / S) · share(W, policy, k + 1)
  *
- * whatever the index is: plain, folded, sliced, hashed, physical or virtual. Where the curve rises gives S ·
- * W, how steeply W and
- * the policy. A reading is near + (far - near) · misses(n); near and far are fitted, so no absolute time comes in. Where pages
- * lie in a row and the index is plain, lines of whole pages are spread evenly instead: another hypothesis.
+ * whatever the index is: plain, folded, sliced, hashed, physical or virtual. Where the curve rises gives S · W,
+ * how steeply W and the policy. A reading is near + (far - near) · misses(n); near and far are fitted, so no
+ * absolute time comes in. Where pages lie in a row and the index is plain, lines of whole pages are spread evenly
+ * instead: another hypothesis.
  *
- * Hypotheses: sets (any odd number up to 15 times a power of two), ways, policy, spread at random or evenly,
- * how much of it others
- * take, how far the law itself may be off. "None of these": a curve that no cache makes. */
+ * Hypotheses: sets (any odd number up to 15 times a power of two), ways, policy, spread at random or evenly, how
+ * much of it others take, how far the law itself may be off. "None of these": a curve that no cache makes. */
 #ifndef XR_INFER_SCATTER_H
 #define XR_INFER_SCATTER_H
 
@@ -23,7 +22,8 @@
 
 #include <stdint.h>
 
-/* n lines drawn at random, and cycles per access of a walk round and round; the same n several times: other lines each time. */
+/* n lines drawn at random, and cycles per access of a walk round and round; the same n several times: other lines
+ * each time. */
 struct xr_scatter_point {
 	double lines, cycles;
 };

@@ -35,9 +35,10 @@ struct list {
 	size_t n;
 };
 
-/* Does it make a difference whether the pages `x` are read where they say or at the other offset, beside pages `a`? `y` changes
- * places with x: read at the other offset in the first lap, where they say in its twin. What depends on how many lines are at which
- * offset must not: `a` has as many at the one as at the other, so the numbers of the one lap are those of its twin turned round. */
+/* Does it make a difference whether the pages `x` are read where they say or at the other offset, beside pages
+ * `a`? `y` changes places with x: read at the other offset in the first lap, where they say in its twin. What
+ * depends on how many lines are at which offset must not: `a` has as many at the one as at the other, so the
+ * numbers of the one lap are those of its twin turned round. */
 struct comparison {
 	struct list a, x, y;
 	bool either;   /* is the contrary asked for, too? */
@@ -57,8 +58,8 @@ struct search {
 	struct list innocent; /* known not to be members */
 	uint64_t at, elsewhere;
 	double stuck, rounds; /* rounds that were seen to miss without an overflow; all of them */
-	/* learnt of late: relative, of a lap; cycles, one sigma, that a page takes more at one offset than at the other, whatever it
-	 * meets there */
+	/* learnt of late: relative, of a lap; cycles, one sigma, that a page takes more at one offset than at the
+	 * other, whatever it meets there */
 	double noise[LEARNT], uneven[LEARNT];
 	size_t n_learnt;
 	size_t fill;  /* pages that keep the first level busy */
@@ -111,9 +112,10 @@ static void add(const struct search *s, struct xr_places *places, struct list l,
 	}
 }
 
-/* Both laps; returns their length. Of each page both lines of a pair are visited, since a prefetcher may bring the other one anyway;
- * in turns the first of one page and the second of another, so that neither two lines of one set of the first level follow each
- * other, which may cost more, nor the two of a pair, which would look like a stream. */
+/* Both laps; returns their length. Of each page both lines of a pair are visited, since a prefetcher may bring
+ * the other one anyway; in turns the first of one page and the second of another, so that neither two lines of
+ * one set of the first level follow each other, which may cost more, nor the two of a pair, which would look like
+ * a stream. */
 static size_t lay(const struct search *s, struct xr_arena *arena, const struct comparison *q, struct xr_spec *spec)
 {
 	const size_t n = q->a.n + q->x.n + q->y.n;
@@ -172,7 +174,8 @@ static int ask(struct search *s, const struct comparison *const *q, size_t n, do
 
 /* ---- weighing ------------------------------------------------------------------------------------------------------ */
 
-/* Density of a difference d from what is expected, `reach`: how far those go that somebody else makes, in either lap. */
+/* Density of a difference d from what is expected, `reach`: how far those go that somebody else makes, in either
+ * lap. */
 static double bell(double d, double sigma, double reach)
 {
 	const double stray = 0.1; /* share of them */
@@ -180,8 +183,8 @@ static double bell(double d, double sigma, double reach)
 	return (1 - stray) * exp(-d * d / (2 * sigma * sigma)) / (sigma * sqrt(2 * M_PI)) + stray / (2 * reach);
 }
 
-/* Evidence that a difference is that of an overflow: one miss of a lap or more, since a set cannot hold all its lines. How many
- * depends on ways and policy: any number alike. */
+/* Evidence that a difference is that of an overflow: one miss of a lap or more, since a set cannot hold all its
+ * lines. How many depends on ways and policy: any number alike. */
 static double weigh(double more, double miss, double sigma, double stuck)
 {
 	static const double misses[] = {0.8, 1, 1.5, 2.3, 3.5, 5.2, 8, 12, 18, 27, 40, 60};
@@ -196,8 +199,9 @@ static double weigh(double more, double miss, double sigma, double stuck)
 	return log(sum / ((1 - stuck) * bell(more, sigma, reach) + stuck * sum));
 }
 
-/* Where no set overflows, in some orders a tree of bits still keeps a line for ever that nobody asks for, and throws others out. How
- * often that is shows where the rounds of one question contradict each other: an overflow misses in every round. */
+/* Where no set overflows, in some orders a tree of bits still keeps a line for ever that nobody asks for, and
+ * throws others out. How often that is shows where the rounds of one question contradict each other: an overflow
+ * misses in every round. */
 static void learn_stuck(struct search *s, const struct comparison *q)
 {
 	if (q->llr <= -odds && q->less <= -odds)
@@ -265,8 +269,9 @@ static bool yes(const struct comparison *q)
 	return q->llr >= odds;
 }
 
-/* How much two laps differ that are alike, of pages beside A one each, few of which can make a difference. What differs again when
- * asked again is noise; what does not is what these pages cost more at one offset than at the other (way predictors, banks). */
+/* How much two laps differ that are alike, of pages beside A one each, few of which can make a difference. What
+ * differs again when asked again is noise; what does not is what these pages cost more at one offset than at the
+ * other (way predictors, banks). */
 static int learn_noise(struct search *s)
 {
 	struct comparison q[NULLS];
@@ -308,7 +313,8 @@ static size_t count_at(struct list l, uint32_t moved)
 	return n;
 }
 
-/* Innocent pages, so that there are enough at either offset, else the first level answers; and as many at the one as at the other. */
+/* Innocent pages, so that there are enough at either offset, else the first level answers; and as many at the one
+ * as at the other. */
 static void fill_up(struct search *s, struct list *l)
 {
 	size_t have[2] = {count_at(*l, 0), count_at(*l, MOVED)}, want = s->fill;
@@ -351,8 +357,9 @@ static int holds(struct search *s, bool *still, double *misses)
 
 /* ---- growing ------------------------------------------------------------------------------------------------------- */
 
-/* The lines of A and X overflow, those of A do not: which page of X makes it overflow? One half of X against the other: the one that
- * makes more misses beside A has such a page; if none does, it takes both, and the second half makes them beside A and the first. */
+/* The lines of A and X overflow, those of A do not: which page of X makes it overflow? One half of X against the
+ * other: the one that makes more misses beside A has such a page; if none does, it takes both, and the second
+ * half makes them beside A and the first. */
 static int bisect(struct search *s, struct list x)
 {
 	while (x.n > 1) {
@@ -379,8 +386,9 @@ static struct list balanced(struct xr_arena *arena, struct list l)
 	return joined(arena, part(l, 0, l.n / 2), moved(arena, part(l, l.n / 2, l.n)));
 }
 
-/* Blocks that make no difference join A; A alone never overflows. A block that makes one gives x, or it is thrown away, if several
- * of its lines overflow several sets, or somebody else made the difference: then smaller ones are tried. */
+/* Blocks that make no difference join A; A alone never overflows. A block that makes one gives x, or it is thrown
+ * away, if several of its lines overflow several sets, or somebody else made the difference: then smaller ones
+ * are tried. */
 static int grow(struct search *s, bool *found)
 {
 	size_t share = SHARE;
@@ -507,7 +515,8 @@ static int check(struct search *s, struct xr_conflict_set *set)
 	return status;
 }
 
-/* Another offset in the same page, which neither lines nor pairs of them share with the first, nor sets of the first level. */
+/* Another offset in the same page, which neither lines nor pairs of them share with the first, nor sets of the
+ * first level. */
 static uint64_t offset_beside(const struct xr_conflict *c, uint64_t at, uint64_t grain)
 {
 	uint64_t span = c->first_way < c->page ? c->first_way : c->page, n = span / grain;

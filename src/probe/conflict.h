@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Conflict sets: lines of one set of a cache whose index is not known at all, found by growing and reducing.
  *
- * All lines lie at one offset of their pages, so that the first level, indexed by that, never answers once
- * there are more than its
- * ways. Every question is the same: a lap over the lines of pages A and x against its twin, the same lap in the same
- * order, but with x read at another offset, where other lines keep the first level as busy. The pages are the same, so no
- * TLB can tell the two laps apart, nor can the clock, or whoever else is there: no absolute time comes in.
+ * All lines lie at one offset of their pages, so that the first level, indexed by that, never answers once there
+ * are more than its ways. Every question is the same: a lap over the lines of pages A and x against its twin, the
+ * same lap in the same order, but with x read at another offset, where other lines keep the first level as busy.
+ * The pages are the same, so no TLB can tell the two laps apart, nor can the clock, or whoever else is there: no
+ * absolute time comes in.
  *
  *   Grow    add blocks of pages as long as a block makes no difference; where it does, bisect it: at last
  * pages A and x such that
@@ -14,9 +14,8 @@
  *   Reduce  leave blocks out: where x still makes its difference, the block had no member, and stays out. At last each page
  *           of A alone: what is left are the members.
  *
- * After zzrcxb/LLCFeasible and cgvwzq/evsets, which time single accesses by a cycle counter against an
- * absolute border; laps and
- * twins need neither. */
+ * After zzrcxb/LLCFeasible and cgvwzq/evsets, which time single accesses by a cycle counter against an absolute
+ * border; laps and twins need neither. */
 #ifndef XR_PROBE_CONFLICT_H
 #define XR_PROBE_CONFLICT_H
 

@@ -14,7 +14,8 @@
 
 enum { KIB = 1024 };
 
-/* A second cache of 8 ways and 1 MiB behind an index nobody knows (Zen 4): pairs of random lines. Best and second of five. */
+/* A second cache of 8 ways and 1 MiB behind an index nobody knows (Zen 4): pairs of random lines. Best and second
+ * of five. */
 static const struct xr_scatter_point zen4[] = {
 	{4096, 21.738},  {4096, 21.956},  {5138, 21.757},  {5138, 21.822},  {6445, 22.022},  {6445, 22.074},
 	{8084, 22.660},  {8084, 22.871},  {9054, 23.730},  {9054, 24.232},  {10141, 25.293}, {10141, 33.796},
@@ -91,8 +92,9 @@ static void any_cache_is_found_again(void **state)
 		}
 }
 
-/* A cache of its own kind, to tell the law by: sets of lines in order of use, pairs of lines in random order, each of which brings
- * the other along, or is the same one. Share of visits that miss, of n lines drawn at random. */
+/* A cache of its own kind, to tell the law by: sets of lines in order of use, pairs of lines in random order,
+ * each of which brings the other along, or is the same one. Share of visits that miss, of n lines drawn at
+ * random. */
 enum { SETS = 256, WAYS = 8 };
 
 static bool touch(uint32_t set[static WAYS], uint32_t line, bool refresh)

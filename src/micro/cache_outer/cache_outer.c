@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Parameter: the caches beyond the first: how many levels; of each, latency, ways, capacity, line.
  *
- * Idea (paper 000 §4.6 asks with strides, which takes contiguous physical memory): the page is the grain. All lines of a
- * page go the same way, so pages can be sorted by whether they push each other out, without knowing where any of them
- * is. Works alike for physical and virtual indices, small and huge pages.
+ * Idea (paper 000 §4.6 asks with strides, which takes contiguous physical memory): the page is the grain. All
+ * lines of a page go the same way, so pages can be sorted by whether they push each other out, without knowing
+ * where any of them is. Works alike for physical and virtual indices, small and huge pages.
  *
  * Algorithm:
  *   Staircases (method/levels.h) of a few pages give the levels and their latencies.
@@ -14,8 +14,8 @@
  *   For a level that is shared, hashed or too large for that: the effective capacity, by random walks over all lines of
  *   more and more bytes (half way up from the level's latency to the next).
  *
- * When it fails: a level as small or as slow as its neighbour is not seen. Who else uses the cache makes misses too: then
- * classes differ, and the fact says how many agree.
+ * When it fails: a level as small or as slow as its neighbour is not seen. Who else uses the cache makes misses
+ * too: then classes differ, and the fact says how many agree.
  */
 #include "method/effective.h"
 #include "method/geometry.h"
@@ -199,8 +199,8 @@ static void put_levels(struct outer *o)
 	xr_fact_add_series(fact, "cache.staircase");
 	xr_fact_add_series(fact, "cache.walk");
 	for (size_t l = 1; l + 1 < o->h.n; l++) {
-		/* Within 2 %, if what was seen varies by so much. And somebody who was there all the time adds always the
-		 * same. */
+		/* Within 2 %, if what was seen varies by so much. And somebody who was there all the time adds
+		 * always the same. */
 		double within = o->h.level[l].spread > 0 ? erf(0.02 / o->h.level[l].spread / M_SQRT2) : 1;
 		bool beside = l == 1 && o->second.spread < INFINITY && !o->second.peace;
 
@@ -262,16 +262,17 @@ static void put_line(struct outer *o, size_t level, double line, double sure)
 	}
 }
 
-/* How likely it is no accident that so many classes of so many say the same: each has shown that every one of its pages is
- * needed, so one alone is rarely wrong, and wrong ones differ. */
+/* How likely it is no accident that so many classes of so many say the same: each has shown that every one of its
+ * pages is needed, so one alone is rarely wrong, and wrong ones differ. */
 static double sure_of_votes(size_t agree, size_t of)
 {
 	return of ? fmin(0.98, fmax(0.3, 1 - pow(1.15 - (double)agree / (double)of, (double)agree))) : 0;
 }
 
-/* way: what distances in a page say; a page or more: it is as many pages as there are classes of them. Items are larger
- * than pages where ways of the first level are: as long as physical addresses decide, that makes no difference, unless all
- * pages lie in a row: then how many pages push one out tells a way as large as an item from one as large as a page. */
+/* way: what distances in a page say; a page or more: it is as many pages as there are classes of them. Items are
+ * larger than pages where ways of the first level are: as long as physical addresses decide, that makes no
+ * difference, unless all pages lie in a row: then how many pages push one out tells a way as large as an item
+ * from one as large as a page. */
 static struct xr_fact *put_capacity(struct outer *o, size_t level, const struct xr_geometry *g, double way, double sure)
 {
 	struct xr_laps laps = laps_for(o, level);
@@ -299,8 +300,8 @@ static struct xr_fact *put_capacity(struct outer *o, size_t level, const struct 
 	return fact;
 }
 
-/* What walks over all lines find of a level; 0: all of them were larger than it. Of one that hardly differs from the next
- * level, that difference is as much error as what was kept. */
+/* What walks over all lines find of a level; 0: all of them were larger than it. Of one that hardly differs from
+ * the next level, that difference is as much error as what was kept. */
 static double walks_find(struct outer *o, size_t level)
 {
 	const double outmost = 0.2;
@@ -344,8 +345,8 @@ static void put_geometry(struct outer *o, size_t level, const struct xr_geometry
 		if (g->agree * 2 <= g->n_said && g->n_said > 1)
 			xr_fact_doubt(fact[i], "only %zu of %zu classes of pages say so", g->agree, g->n_said);
 	}
-	/* … and the number of classes, a power of two, to be the one before, or the one after (but others may leave less of it
-	 * than there is: then pages are still not pushed out by fewer); … */
+	/* … and the number of classes, a power of two, to be the one before, or the one after (but others may
+	 * leave less of it than there is: then pages are still not pushed out by fewer); … */
 	bytes = xr_description_number(d, level_id(o, level, "capacity"), kept);
 	if (kept > differs * bytes || (kept > 0 && differs * fmax(kept, o->h.level[level].items * page) < bytes))
 		fact[1]->confidence = fmin(fact[1]->confidence, most_sure);
@@ -513,8 +514,8 @@ static int find_anyhow(struct outer *o, bool *found)
 	return spread_latency(o, &l);
 }
 
-/* Does the law of random lines, which knows no pages, bear out what classes of pages say? They are right where lines of a page go
- * together. Where few walks contradict, many are asked. */
+/* Does the law of random lines, which knows no pages, bear out what classes of pages say? They are right where
+ * lines of a page go together. Where few walks contradict, many are asked. */
 static int bear_out(struct outer *o, const struct xr_geometry *g, bool *borne_out)
 {
 	const double built =

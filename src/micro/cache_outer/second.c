@@ -22,7 +22,8 @@ enum {
 static const double visits_most = 2.4e6, visits_of_one = 1.2e6;
 static const double far_more = 2; /* lines all over their pages make longer laps */
 static const double enough = 0.98;
-/* A set that was found, checked and verified is wrong one time in ten: a stranger that made a difference all the same. */
+/* A set that was found, checked and verified is wrong one time in ten: a stranger that made a difference all the
+ * same. */
 static const double reliable = 0.9;
 
 /* ---- latency --------------------------------------------------------------------------------------------------------- */
@@ -250,9 +251,9 @@ int xr_second_capacity(struct xr_second_level *l)
 
 /* ---- line ------------------------------------------------------------------------------------------------------------ */
 
-/* Do 1, 2 or 4 lines of the first level come at a time? The law says what walks do over single lines, and over two that are not
- * neighbours: how much room they take beside pairs, by which the capacity was found. (Four in a row would wake prefetchers that
- * follow streams.) */
+/* Do 1, 2 or 4 lines of the first level come at a time? The law says what walks do over single lines, and over
+ * two that are not neighbours: how much room they take beside pairs, by which the capacity was found. (Four in a
+ * row would wake prefetchers that follow streams.) */
 int xr_second_line(struct xr_second_level *l)
 {
 	enum { MULTIPLES = 3, WALKS = 2 };

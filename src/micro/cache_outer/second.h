@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Ways and capacity of a level whose index is not known: conflict sets (probe/conflict.h) for the ways, the law of random lines
- * (infer/scatter.h) for the capacity. Neither needs page classes, colours or contiguous memory, and each checks the other. */
+/* Ways and capacity of a level whose index is not known: conflict sets (probe/conflict.h) for the ways, the law
+ * of random lines (infer/scatter.h) for the capacity. Neither needs page classes, colours or contiguous memory,
+ * and each checks the other. */
 #ifndef XR_MICRO_CACHE_OUTER_SECOND_H
 #define XR_MICRO_CACHE_OUTER_SECOND_H
 
@@ -38,10 +39,10 @@ struct xr_second_level {
 	const char *trouble;          /* why there are no ways */
 };
 
-/* Its latency, by lines spread over all sets of both levels in pages that the first TLB holds: lines of one set of the first
- * level may take some cycles more (a way predictor). After ways and capacity. *cycles 0: there is no number of lines that the
- * first level does not answer and this one does. *spread: how far draws of lines are apart, relative. 0, or -1 as
- * xr_run_time(). */
+/* Its latency, by lines spread over all sets of both levels in pages that the first TLB holds: lines of one set
+ * of the first level may take some cycles more (a way predictor). After ways and capacity. *cycles 0: there is no
+ * number of lines that the first level does not answer and this one does. *spread: how far draws of lines are
+ * apart, relative. 0, or -1 as xr_run_time(). */
 int xr_second_latency(const struct xr_second_level *level, double *cycles, double *spread);
 
 /* 0, or -1 as xr_run_time(). */
