@@ -11,6 +11,14 @@ so
 # Numbers of the description are in the page.
 $ ! test -e p.html || grep -q '"cache.l1d.capacity":{"status":"ok","value":32768,' p.html && echo there
 there
+
+# Without npm, and that is no error, there is an empty page and one line; for who wants one, it is.
+$ mkdir bin; for t in sh dirname mkdir cmp cp rm mv timeout; do ln -s "$(command -v $t)" bin/$t; done; W=$PWD; cd $TOP && PATH=$W/bin scripts/page $W/none.html && test ! -s $W/none.html
+2| xray: no page for `xray report`: there is no npm (`make page` installs it)
+$ W=$PWD; cd $TOP && PATH=$W/bin scripts/page --must $W/must.html; echo $?; test -e $W/must.html || echo none
+1
+none
+2| xray: no page for `xray report`: there is no npm (`make page` installs it)
 $ xray report
 2| xray: `xray report` needs FILE -o OUT; see `xray report --help`
 ? 2
