@@ -304,4 +304,4 @@ $(BUILD)/.deps: scripts/deps
 	@scripts/deps --check build
 	@touch $@
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -type f -name '*.d' 2>/dev/null)
