@@ -7,6 +7,7 @@
 #include "engine/types.h"
 #include "facts/trust.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Estimates of cost are rough: so many times as long is not yet suspicious. */
@@ -130,6 +131,23 @@ static double weight_s(const struct xr_micro *micro)
 	return micro->cost_s < 2 ? micro->cost_s : 2;
 }
 
+/* What takes little and matters: the long ones leave it somewhat more than what it says it takes, and it may take longer. */
+static const double cheap_s = 0.5, grace = 1.5;
+
+static double needs_s(const struct xr_run *run, const struct xr_micro *micro)
+{
+	bool cheap = xr_micro_is_main(micro) && micro->cost_s <= cheap_s;
+	return cheap ? micro->cost_s * xr_run_truth(run) * (run->quick ? quick_cost : 1) : 0;
+}
+
+static double kept_s(const struct xr_run *run)
+{
+	double sum_s = 0;
+	for (size_t i = run->index + 1; i < run->order.n; i++)
+		sum_s += grace * needs_s(run, run->order.step[i].micro);
+	return sum_s;
+}
+
 /* What is asked for most comes first, and none of it may eat the time of the others: each gets its share of what is left,
  * by its cost among those that are still to come and matter as much; what it does not use is the others'. One that takes
  * much longer than it said is stopped all the same. */
@@ -149,6 +167,10 @@ static double deadline_s(const struct xr_run *run)
 		share_s = end_s - now_s;
 	/* costs are rough, and the first to come is needed by the others: twice its share */
 	double allowed_s = share_s * 2 < patience_s ? share_s * 2 : patience_s;
+	if (matters) {
+		double left_s = end_s - now_s, most_s = fmax(left_s - kept_s(run), left_s / 2);
+		allowed_s = fmax(fmin(allowed_s, most_s), overdraft * needs_s(run, run->step->micro));
+	}
 	return now_s + allowed_s < end_s ? now_s + allowed_s : end_s;
 }
 

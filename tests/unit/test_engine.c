@@ -262,6 +262,39 @@ static void what_a_budget_leaves_over_refines_what_is_in_doubt(void **state)
 	done(&trial);
 }
 
+/* Takes all the time it is given; and a quarter of a second. */
+static int run_greedy(struct xr_run *run)
+{
+	while (!xr_run_go_on(run))
+		;
+	return -1;
+}
+static int run_modest(struct xr_run *run)
+{
+	for (double start_s = xr_clock_s(); xr_clock_s() < start_s + 0.25;)
+		if (xr_run_go_on(run))
+			return -1;
+	xr_fact_number(xr_run_description(run), "memory.latency", 1, "", 1, "");
+	return 0;
+}
+static const char *const greedy_finds[] = {"tlb.d1.entries", NULL}, *const modest_finds[] = {"memory.latency", NULL};
+
+static void in_a_hurry_long_ones_leave_time_for_what_takes_little(void **state)
+{
+	static const struct xr_micro greedy = {
+		.id = "greedy", .title = "t", .finds = greedy_finds, .cost_s = 3, .run = run_greedy};
+	static const struct xr_micro modest = {
+		.id = "modest", .title = "t", .finds = modest_finds, .cost_s = 0.5, .run = run_modest};
+	const struct xr_micro *const table[] = {&greedy, &modest, NULL};
+	struct trial trial;
+	(void)state;
+	fake_init(&trial.fake);
+	go(&trial, table, (struct xr_plan){.budget_s = 1.2}, NULL);
+	assert_int_equal(xr_description_fact(trial.d, "tlb.d1.entries")->status, XR_FAILED);
+	assert_float_equal(xr_description_number(trial.d, "memory.latency", 0), 1, 0);
+	done(&trial);
+}
+
 static void pictures_come_last_whatever_they_cost(void **state)
 {
 	struct xr_arena arena = {0};
@@ -511,6 +544,7 @@ int main(void)
 		cmocka_unit_test(a_selection_takes_what_it_needs_and_no_more),
 		cmocka_unit_test(in_a_hurry_what_people_ask_for_most_comes_first),
 		cmocka_unit_test(what_a_budget_leaves_over_refines_what_is_in_doubt),
+		cmocka_unit_test(in_a_hurry_long_ones_leave_time_for_what_takes_little),
 		cmocka_unit_test(pictures_come_last_whatever_they_cost),
 		cmocka_unit_test(a_micro_benchmark_can_be_named_itself),
 		cmocka_unit_test(an_unknown_fact_is_wrong_use_with_the_nearest),
