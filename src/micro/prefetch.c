@@ -30,7 +30,7 @@
 
 enum {
 	BUFFER = 76,
-	TURNS = 3,
+	TURNS = 2,
 	TURNS_MOST = 7,
 	LANE = 8,       /* lines */
 	MOST_LINES = 8, /* of a block */

@@ -95,9 +95,10 @@ static int bytes(struct reader *r, const char *name, const char *value, uint64_t
 	errno = 0;
 	double n = strtod(value, &end);
 	const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
-	if (end == value || errno || !(n > 0) || n > 1e15 || (*end && (!unit || end[1])))
+	n *= unit ? (double)(UINT64_C(1024) << 10 * (unit - units)) : 1;
+	if (end == value || errno || !(n >= 1) || n > 1e18 || (*end && (!unit || end[1])))
 		return complain(r, name, "a size such as 2K or 512M", value);
-	*out = (uint64_t)(unit ? n * (double)(UINT64_C(1024) << 10 * (unit - units)) : n);
+	*out = (uint64_t)n;
 	return 1;
 }
 

@@ -87,6 +87,7 @@ static void simulate_endless(struct xr_model *model, struct xr_job *job, struct 
 	if (by == 1) {
 		xr_trip_init(&trip, c->buffer, phase, spec->cursors, 1);
 		trip.unsettled = spec->unsettled;
+		trip.once = spec->rolling;
 		settle(&model->machine, model->mem, &trip, job, out);
 	} else {
 		struct xr_machine small = xr_machine_scaled(&model->machine, by, xr_trip_stride(phase));

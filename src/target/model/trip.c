@@ -249,7 +249,7 @@ void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_ma
 	bool neighbours = xr_machine_has_neighbours(machine), small = trip->n < 2048;
 	bool random = xr_machine_replaces_randomly(machine) || neighbours;
 	size_t lap = trip->n; /* together the cursors go round once */
-	int same = 0, most = neighbours || (small && random) ? RANDOM_LAPS : small ? 12 : 3;
+	int same = 0, most = neighbours || (small && random) ? RANDOM_LAPS : small ? 12 : trip->once ? 2 : 3;
 	double before = -1;
 	if (lap < SHORT_LAP)
 		lap *= SHORT_LAPS;

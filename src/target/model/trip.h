@@ -15,6 +15,7 @@ struct xr_trip {
 	unsigned cursors;
 	enum xr_use use;
 	bool unsettled;       /* nobody drives strangers out first */
+	bool once;          /* each lap is as good as the first one: nothing of it is left when it comes round */
 	uint64_t last_place;  /* offset of the step before, and how far that went */
 	int64_t last_step;
 	bool dependent;       /* each place is known only when the one before was read */
