@@ -356,7 +356,8 @@ static int find_tlb(struct xr_run *run)
 	const double first = xr_run_number(run, "cache.l1d.capacity", 0),
 		     first_ways = xr_run_number(run, "cache.l1d.ways", 0);
 	g.cost = xr_run_number(run, "tlb.d1.penalty", 0);
-	if (!(entries > 0) || !(ways > 0) || !page || !line || !(first > 0) || !(first_ways > 0) || ways > ENTRIES_MOST || g.cost <= 0) {
+	if (!(entries > 0) || !(ways > 0) || !page || !line || !(first > 0) || !(first_ways > 0) ||
+	    ways > ENTRIES_MOST || g.cost <= 0) {
 		g.trouble = "the TLB is not known well enough";
 		return find(run, &g);
 	}
