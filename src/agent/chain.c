@@ -452,6 +452,11 @@ double xr_chain_overhead_ns(const struct xr_agent_chain *chain)
 	return p->access == READ && !p->from_table && chain->cursors == 1 ? watch.overhead_ns : 0;
 }
 
+static void *follow(void *at, size_t n)
+{
+	return watch.exact ? xr_follow_evenly(at, n) : xr_follow(at, n);
+}
+
 /* One stretch [from, to) of a phase's table. `after`: a value read before, on which the first address is to depend;
  * returns the last value read. */
 static uintptr_t walk_table(const struct xr_agent_chain *c, const struct phase *p, size_t from, size_t to,
@@ -484,8 +489,7 @@ static uintptr_t walk_phase(const struct xr_agent_chain *c, const struct phase *
 	uintptr_t value = after;
 
 	if (p->access == READ && !ring->from_table)
-		return (uintptr_t)xr_follow((unsigned char *)address(c, ring->unit[0]) + (after & zero),
-		                            p->n * p->passes);
+		return (uintptr_t)follow((unsigned char *)address(c, ring->unit[0]) + (after & zero), p->n * p->passes);
 	for (unsigned pass = 0; pass < p->passes; pass++)
 		value = walk_table(c, ring, 0, ring->n, value);
 	return value;
@@ -510,7 +514,7 @@ static void run_endless(struct xr_agent_chain *c, size_t n)
 
 	if (p->access == READ && !p->from_table) {
 		if (c->cursors == 1)
-			c->at[0] = xr_follow(c->at[0], n);
+			c->at[0] = follow(c->at[0], n);
 		else
 			xr_follow_many(c->at, c->cursors, n);
 		return;
@@ -532,8 +536,12 @@ static double run_script(struct xr_agent_chain *c, unsigned long reps, double *t
 	for (unsigned long r = 0; r < reps; r++)
 		for (unsigned i = 0; i < c->n_phases; i++) {
 			const struct phase *p = &c->phase[i];
-			double before = p->timed ? watch.now_ns() : 0;
+			double before = 0;
 
+			if (p->timed && watch.exact)
+				watch.now_ns(); /* brings what looking needs */
+			if (p->timed)
+				before = watch.now_ns();
 			value = walk_phase(c, p, value);
 			sink = value;
 			if (p->timed) {

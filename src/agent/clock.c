@@ -62,30 +62,30 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Looks at a simulated clock may all take the same: then some work of changing length comes between, and the step is what
- * divides every difference. 0: they differ. */
+/* Looks at a simulated clock take the same, but for a cycle that an instruction before them leaves over and for nanoseconds
+ * rounded to whole ones: then some work of changing length comes between, and the step is what divides every difference.
+ * 0: they differ, or it stands still. */
 static double find_common_step(void)
 {
 	enum { LOOKS = 96, SETTLED = 32, SAME = 64 };
 	static volatile int spun;
 	(void)spun;
-	double first = 0, step = 0, last = xr_now_ns();
+	double before = 0, step = 0, last = xr_now_ns();
+	int same = 0;
 	for (int n = 0; n < LOOKS; n++) {
 		double now, rest;
 		for (int i = n % 16; n >= SAME && i; i--)
 			spun += i;
 		now = xr_now_ns();
-		if (n == SETTLED)
-			first = now - last;
-		if (now <= last || (n > SETTLED && n < SAME && now - last != first))
+		if (now <= last || (n == SAME && same < (SAME - SETTLED) / 2))
 			return 0;
-		for (rest = now - last; n > SAME && rest >= 1e-3 && step > 0;) {
+		same += n >= SETTLED && n < SAME && now - last >= before - 1 && now - last <= before + 1;
+		before = now - last;
+		for (rest = before; n >= SAME && rest >= 1e-3;) {
 			double swap = step - rest * (double)(long long)(step / rest);
 			step = rest;
 			rest = swap;
 		}
-		if (n == SAME)
-			step = now - last;
 		last = xr_now_ns();
 	}
 	return step;

@@ -5,6 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__GNUC__)
+#define FALL_THROUGH __attribute__((fallthrough));
+#else
+#define FALL_THROUGH
+#endif
+
 void *xr_follow(void *at, size_t n)
 {
 	void *p = at;
@@ -22,31 +28,53 @@ void *xr_follow(void *at, size_t n)
 	return p;
 }
 
-/* The same with four times as many loads between two jumps. */
+void *xr_follow_evenly(void *at, size_t n)
+{
+	void *p = at;
+	size_t turns = (n + 15) / 16;
+
+	if (!n)
+		return p;
+	switch (n % 16) {
+		do {
+			/* clang-format off */
+#define LOAD(i) p = *(void *volatile *)p; FALL_THROUGH case i:
+		case 0: LOAD(15) LOAD(14) LOAD(13) LOAD(12) LOAD(11) LOAD(10) LOAD(9) LOAD(8)
+			LOAD(7) LOAD(6) LOAD(5) LOAD(4) LOAD(3) LOAD(2) LOAD(1) p = *(void *volatile *)p;
+			/* clang-format on */
+		} while (--turns > 0);
+	}
+	return p;
+}
+
+/* The same with four times as many loads between two jumps, and as much around them; n: a multiple of 64. */
 static void *follow_far(void *at, size_t n)
 {
 	void *p = at;
+	size_t turns = n / 64;
 
-	for (; n >= 64; n -= 64) {
+	do {
 		/* clang-format off */
 #define LOADS4 p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p; p = *(void *volatile *)p;
 		LOADS4 LOADS4 LOADS4 LOADS4 LOADS4 LOADS4 LOADS4 LOADS4
 		LOADS4 LOADS4 LOADS4 LOADS4 LOADS4 LOADS4 LOADS4 LOADS4
 		/* clang-format on */
-	}
+	} while (--turns > 0);
 	return p;
 }
 
 /* Time of one load of a word that holds its own address. */
-static double lone_load_ns(void *(*walk)(void *at, size_t n), double (*now_ns)(void))
+static double lone_load_ns(void *(*walk_)(void *at, size_t n), double (*now_ns)(void))
 {
+	void *(*volatile walk)(void *at, size_t n) =
+		walk_; /* the very code that walks will run, not a copy made to measure */
 	enum { SHORT = 1024, LONG = 4096 };
 	static void *self = &self;
 	double t[2];
 
 	walk(&self, SHORT);
 	for (int i = 0; i < 2; i++) {
-		double start = now_ns();
+		double start = (now_ns(), now_ns()); /* the first look brings what looking needs */
 		walk(&self, i ? LONG : SHORT);
 		t[i] = now_ns() - start;
 	}
@@ -56,7 +84,7 @@ static double lone_load_ns(void *(*walk)(void *at, size_t n), double (*now_ns)(v
 /* A load costs the more the shorter the loop: c / 16 in one, c / 64 in the other. */
 double xr_follow_overhead_ns(double (*now_ns)(void))
 {
-	double near = lone_load_ns(xr_follow, now_ns), far = lone_load_ns(follow_far, now_ns);
+	double near = lone_load_ns(xr_follow_evenly, now_ns), far = lone_load_ns(follow_far, now_ns);
 
 	return near > far ? (near - far) * 4 / 3 : 0;
 }
@@ -95,11 +123,6 @@ FOLLOW_MANY(14)
 
 /* More cursors than registers live in memory. Each has a load and a store of its own in the code, so that a core
  * that foresees which load needs which store is never wrong. */
-#if defined(__GNUC__)
-#define FALL_THROUGH __attribute__((fallthrough));
-#else
-#define FALL_THROUGH
-#endif
 #define STEP(j)                                                                                                        \
 	case (j) + 1:                                                                                                  \
 		at[j] = *(void *volatile *)at[j];                                                                      \

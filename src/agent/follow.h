@@ -15,7 +15,10 @@ enum {
 };
 
 void *xr_follow(void *at, size_t n); /* n steps from there; returns where they end */
-/* What the loop around the loads adds to each of them, on a core that does one thing after the other; times must repeat. */
+/* The same with nothing but the loop around sixteen loads, however many steps: where times repeat to the cycle, those left over
+ * must not cost more than the others. */
+void *xr_follow_evenly(void *at, size_t n);
+/* What its loop adds to each load, on a core that does one thing after the other; times must repeat. */
 double xr_follow_overhead_ns(double (*now_ns)(void));
 void xr_follow_many(void **at, unsigned k, size_t n);
 

@@ -16,7 +16,8 @@
 
 enum {
 	LIST_LEAST = 32768,   /* visits before an order comes again: more than any predictor of jumps remembers */
-	LIST_EXACT = 4096,    /* the same where every instruction is simulated */
+	LIST_EXACT = 4096,    /* the same where every instruction is simulated; */
+	PATTERN_EXACT = 1024, /* of one order: so short that the list itself stays in the first cache */
 	STRAIGHT_LEAST = 256, /* the same for pieces, only to make calls of run() rare */
 	LAPS = 4,             /* permutations in a list at least */
 	DATA_STEP = 32,       /* bytes: no line of today is shorter */
@@ -67,6 +68,8 @@ static int make_list(struct xr_agent_walk *walk, const uint32_t *blocks, uint64_
 {
 	size_t n = walk->blocks;
 	size_t least = walk->kind == STRAIGHT ? STRAIGHT_LEAST : exact ? LIST_EXACT : LIST_LEAST;
+	if (exact && walk->kind == PATTERN)
+		least = PATTERN_EXACT;
 	size_t laps = (least + n - 1) / n > LAPS ? (least + n - 1) / n : LAPS;
 	uint64_t state = seed;
 
@@ -200,8 +203,8 @@ static struct xr_agent_walk *make_direct(const struct asked *asked)
 	size_t n = 0;
 
 	here.bytes = asked->bytes;
-	if (asked->statements || asked->data_bytes || !asked->bytes || asked->bytes > XR_COPIES_MOST)
-		return NULL;
+	if (asked->statements || asked->data_bytes || !asked->bytes || asked->bytes > XR_COPIES_MOST || exact)
+		return NULL; /* where every instruction is simulated, new code for each walk costs more than it tells */
 	uint32_t *blocks = list_blocks(&here, asked->span, (size_t)asked->n_spans, &n, error, sizeof error);
 	for (size_t i = 0; blocks && i < n; i++)
 		blocks[i] -= XR_COPIES_ENTRY;
@@ -336,6 +339,9 @@ double xr_walk_run(struct xr_agent_walk *walk, unsigned long reps)
 	const uintptr_t base = (uintptr_t)walk->region->base;
 	unsigned long done = 0;
 
+	if (exact &&
+	    visits <= walk->length) /* in one piece: what comes in on the way here does so once, however long it is */
+		walk->at = 0;
 	while (done < visits) {
 		size_t left = walk->data_bytes ? walk->blocks - walk->at % walk->blocks : walk->length - walk->at;
 		size_t part = visits - done < left ? visits - done : left;
@@ -356,6 +362,11 @@ double xr_walk_run(struct xr_agent_walk *walk, unsigned long reps)
 unsigned long xr_walk_lap(const struct xr_agent_walk *walk)
 {
 	return (unsigned long)walk->blocks * (walk->kind == STRAIGHT ? XR_COPIES_STATEMENTS : 1);
+}
+
+int xr_walk_in_order(const struct xr_agent_walk *walk)
+{
+	return walk->kind != JUMPS;
 }
 
 void xr_walk_exact(int times_repeat)
@@ -398,6 +409,12 @@ unsigned long xr_walk_lap(const struct xr_agent_walk *walk)
 	return 1;
 }
 
+int xr_walk_in_order(const struct xr_agent_walk *walk)
+{
+	(void)walk;
+	return 1;
+}
+
 void xr_walk_exact(int times_repeat)
 {
 	(void)times_repeat;
@@ -409,9 +426,9 @@ void xr_walk_ready(struct xr_agent_walk *walk)
 {
 	/* From anywhere in the list, two laps hold a whole one. An order takes some laps until it is learnt, and a policy some
 	 * until it has thrown out what another walk left: on one core hundreds of laps over a full set. */
-	enum { SETTLE = 8192 };
+	enum { SETTLE = 8192, SETTLE_EXACT = 512 };
 	if (walk->kind != STRAIGHT)
-		xr_walk_run(walk, SETTLE);
+		xr_walk_run(walk, exact ? SETTLE_EXACT : SETTLE);
 	xr_walk_run(walk, 2 * (unsigned long)walk->blocks * (walk->kind == STRAIGHT ? XR_COPIES_STATEMENTS : 1));
 }
 

@@ -24,7 +24,8 @@ struct xr_agent_walk *xr_walk_make(char **words, int n_words, char *error, size_
  * Returns how many it really did. */
 double xr_walk_run(struct xr_agent_walk *walk, unsigned long reps);
 
-unsigned long xr_walk_lap(const struct xr_agent_walk *walk); /* blocks */
+unsigned long xr_walk_lap(const struct xr_agent_walk *walk); /* blocks; of straight-line code, statements */
+int xr_walk_in_order(const struct xr_agent_walk *walk);       /* the same one every lap */
 
 /* Times repeat exactly: orders need not be long. */
 void xr_walk_exact(int exact);

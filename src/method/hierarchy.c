@@ -3,6 +3,7 @@
 #include "method/hierarchy.h"
 
 #include "method/laps.h"
+#include "method/sweep.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -170,6 +171,12 @@ int xr_hierarchy_find(struct xr_hierarchy *h)
 	struct stairs stairs = {.n = CLIMBS};
 	struct xr_staircase *near = &stairs.of[NEAR], *far = &stairs.of[FAR], *first = &stairs.of[CLIMBS];
 
+	if (h->exact) {
+		if (xr_sweep_levels(&h->all, h->inner, h->most, h->hit, &h->walk, h->level, &h->n) != 0)
+			return -1;
+		h->first = h->walk;
+		return 0;
+	}
 	stairs.order[NEAR] = order_of(h, false);
 	if (climb(h, &stairs) != 0 || xr_staircase_near(&h->evict, BEYOND * h->inner, h->hit, near) != 0 ||
 	    xr_staircase_far(&h->all, h->room / 256, h->room, h->most, first->cycles[first->n - 1], far) != 0)
@@ -189,7 +196,7 @@ bool xr_hierarchy_is_narrow(const struct xr_hierarchy *h, size_t l)
 	const struct xr_level *level = &h->level[l];
 	const double least = is_coarse(h) ? narrow_unchecked : narrow;
 
-	return l > 0 && l + 1 < h->n &&
+	return !h->exact && l > 0 && l + 1 < h->n &&
 	       ((level->items > 0 && level->items < least * level[-1].items) ||
 	        fmin(level->latency - level[-1].latency, level[1].latency - level->latency) <
 	                clear_of_noise * h->noise);

@@ -19,6 +19,7 @@ struct xr_hierarchy {
 	struct xr_staircase first, walk;      /* result: the first staircase, the walks */
 	struct xr_unsettled unsettled;        /* result */
 	double noise;                         /* result: range of what should be equal in the staircases, cycles */
+	bool exact;                           /* times repeat exactly: sweeps tell (sweep.h) */
 	bool mixed;                           /* result: one that takes now so long and now so long may be lines of two */
 };
 

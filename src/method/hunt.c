@@ -335,3 +335,59 @@ void xr_hunt_series(const struct xr_hunt *h, unsigned curve, const char *id, con
 	if (n)
 		xr_series_put(xr_run_description(h->j.run), id, unit, unit, x, "excess", "cycles", y, n);
 }
+
+/* ---- where times repeat exactly --------------------------------------------------------------------------------- */
+
+/* Blocks of these rows, then their twins. */
+static uint64_t *lay_out(const struct xr_hunt *h, const struct xr_rows *rows)
+{
+	const unsigned n = rows->n + rows->more;
+	uint64_t *address = xr_arena_array(xr_run_arena(h->j.run), uint64_t, 2 * n);
+	if (!rows->more) {
+		h->place(h, rows->stride, n, 1, h->j.block[0], address, address + n);
+		return address;
+	}
+	for (unsigned i = 0; i < n; i++)
+		address[i] = i * rows->stride + (i < rows->n ? 0 : rows->delta);
+	xr_jumps_pack(address, n, h->j.page, h->j.block[0], address + n);
+	return address;
+}
+
+int xr_hunt_fits(void *self, const struct xr_rows *rows, bool *fit)
+{
+	static const enum xr_walk_kind kind[] = {XR_PATTERN, XR_JUMPS};
+	const double least = 4; /* cycles that a lap with a miss takes more: no level behind another is nearer */
+	struct xr_hunt *h = self;
+	const unsigned n = rows->n + rows->more;
+	const uint64_t *address = lay_out(h, rows);
+	*fit = false;
+	for (int i = 0; i < 2 && !*fit; i++) {
+		double cycles;
+		if (xr_jumps_excess(&h->j, kind[i], address, address + n, n, &cycles) != 0)
+			return -1;
+		*fit = cycles * n < least; /* NaN: no */
+	}
+	return 0;
+}
+
+int xr_hunt_cost(struct xr_hunt *h, uint64_t way, unsigned ways, double *cycles, bool *by_chance)
+{
+	const double same =
+		0.02; /* with random replacement one in 50 is left of four times the ways: h = exp(-4 (1 - h)) */
+	const unsigned count[] = {ways + 1, ways + 2, 2 * ways + 1, 3 * ways, 4 * ways, 6 * ways};
+	double last = 0, each = 0;
+	*cycles = 0;
+	for (size_t i = 0; i < sizeof count / sizeof *count && count[i] * way + h->spare <= h->j.bytes; i++) {
+		const struct xr_rows rows = {.stride = way, .n = count[i]};
+		const uint64_t *address = lay_out(h, &rows);
+		if (xr_jumps_excess(&h->j, XR_PATTERN, address, address + rows.n, rows.n, &each) != 0)
+			return -1;
+		*by_chance = i > 1;
+		if (each > 0 && fabs(each - last) < same * each) {
+			*cycles = xr_snap_integer(each, fmax(0.25, same * each)); /* they are whole numbers */
+			return 0;
+		}
+		last = each;
+	}
+	return 0;
+}

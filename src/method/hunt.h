@@ -12,6 +12,7 @@
 #define XR_METHOD_HUNT_H
 
 #include "infer/stack.h"
+#include "method/regular.h"
 #include "probe/jumps.h"
 
 struct xr_hunt;
@@ -50,5 +51,14 @@ double xr_hunt_penalty(const struct xr_hunt *hunt);
 
 /* The points of a curve as a series of the description. */
 void xr_hunt_series(const struct xr_hunt *hunt, unsigned curve, const char *id, const char *unit);
+
+/* Where times repeat exactly (regular.h; self: a struct xr_hunt): do blocks placed like that stay, in one order or, for
+ * a policy may like that better, in many? Needs j, place and what that needs. */
+int xr_hunt_fits(void *self, const struct xr_rows *rows, bool *fit);
+
+/* What a miss takes there: more and more lines a way apart, in one order, until more of them miss no more often. Then
+ * all do, whatever the policy, and the next level, which has fewer sets for them, has not overflown yet. *cycles 0: not
+ * seen. *by_chance: not all of the first did: what is thrown out is not what was used longest ago. */
+int xr_hunt_cost(struct xr_hunt *h, uint64_t way, unsigned ways, double *cycles, bool *by_chance);
 
 #endif

@@ -44,7 +44,7 @@ static uint64_t buffer_for(uint64_t bytes)
 	return room;
 }
 
-static struct xr_buffer buffer_of(const struct xr_walk *w, uint64_t bytes)
+struct xr_buffer xr_walk_buffer(const struct xr_walk *w, uint64_t bytes)
 {
 	uint64_t room = buffer_for(bytes);
 
@@ -67,7 +67,7 @@ static uint64_t new_seed(const struct xr_walk *w)
 int xr_walk_read(const struct xr_walk *w, uint64_t bytes, struct xr_reading *reading)
 {
 	struct xr_effort effort = w->effort.samples ? w->effort : (struct xr_effort){.samples = 5, .samples_max = 5};
-	struct xr_spec spec = xr_spec_cycle(buffer_of(w, bytes), all_lines(w, bytes), 1, new_seed(w));
+	struct xr_spec spec = xr_spec_cycle(xr_walk_buffer(w, bytes), all_lines(w, bytes), 1, new_seed(w));
 
 	if (xr_run_time_with(w->run, &effort, &spec, 1, reading) != 0)
 		return -1;
@@ -88,7 +88,7 @@ int xr_walk_return(const struct xr_walk *w, uint64_t bytes, int samples, double 
 	uint64_t page = w->page ? w->page : LINES_OF_PAGE * w->line, begin = (bytes + page - 1) / page * page;
 	struct xr_span *returns = xr_arena_array(xr_run_arena(w->run), struct xr_span, RETURNS);
 	struct xr_spec spec = {.kind = XR_CHAIN,
-	                       .chain = {.buffer = buffer_of(w, begin + RETURNS * page), .n_phases = 2}};
+	                       .chain = {.buffer = xr_walk_buffer(w, begin + RETURNS * page), .n_phases = 2}};
 	struct xr_reading reading;
 
 	for (size_t i = 0; i < RETURNS; i++)
@@ -127,5 +127,5 @@ bool xr_walk_may_be_cached(const struct xr_run *run, double ns)
 	const uint64_t gigabyte = UINT64_C(1) << 30;
 	const double cells_ns = 40;
 
-	return xr_run_info(run)->memory_bytes >= gigabyte && ns < cells_ns;
+	return xr_run_info(run)->memory_bytes >= gigabyte && ns < cells_ns && !xr_run_info(run)->exact;
 }

@@ -21,6 +21,9 @@ struct xr_walk {
 	struct xr_effort effort;  /* {0}: 5 samples */
 };
 
+/* One of few sizes, so that few have to be made, with room for so many bytes. */
+struct xr_buffer xr_walk_buffer(const struct xr_walk *walk, uint64_t bytes);
+
 /* Cycles per access, as little disturbed as can be; *cycles < 0: could not be read. *cycle_ns (may be NULL): what a
  * cycle took meanwhile. */
 int xr_walk_time(const struct xr_walk *walk, uint64_t bytes, double *cycles, double *cycle_ns);
@@ -35,7 +38,7 @@ int xr_walk_read(const struct xr_walk *walk, uint64_t bytes, struct xr_reading *
 int xr_walk_return(const struct xr_walk *walk, uint64_t bytes, int samples, double *cycles);
 
 /* No memory of a gigabyte or more answers within so few ns: its cells alone take most of 40. What does so, however many bytes
- * were walked over, may be a cache that is larger still. */
+ * were walked over, may be a cache that is larger still. A simulated clock says nothing about cells. */
 bool xr_walk_may_be_cached(const struct xr_run *run, double ns);
 
 /* Two latencies that differ by less may be one, with and without a miss in a TLB that is not known. */

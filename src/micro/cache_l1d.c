@@ -20,6 +20,8 @@
  * When it fails: first and second level of about equal latency; random replacement with very many ways (misses set in slowly).
  */
 #include "method/coloured.h"
+#include "method/rows.h"
+#include "method/sweep.h"
 #include "micro/micro.h"
 
 #include <math.h>
@@ -501,6 +503,35 @@ static void put_geometry(struct l1 *l1, uint64_t line, double line_sure)
 	}
 }
 
+/* Where times repeat exactly: a plain index, whatever the number of sets. Sweeps over somewhat less and more must agree. */
+static int find_regular(struct l1 *l1, uint64_t *line, bool *found)
+{
+	const double miss = 10; /* cycles, about, that the next level is farther: only whether there are any matters */
+	struct xr_data_level l = {
+		.walk = {.run = l1->run, .buffer = BUFFER, .page = l1->compact.page, .line = STRIDE_MIN},
+		.hit = l1->hit.cycles,
+		.near = l1->hit.cycles,
+		.far = l1->hit.cycles + miss,
+		.room = l1->room};
+	double less = 0, more = 0;
+
+	if (xr_data_level_find(&l) != 0)
+		return -1;
+	if (!l.ways || !l.line)
+		return 0;
+	l.walk.line = *line = l.line;
+	if (xr_sweep_time(&l.walk, l.bytes / 4 * 3, &less) != 0 || xr_sweep_time(&l.walk, l.bytes / 2 * 3, &more) != 0)
+		return -1;
+	*found = less < l.near + 1 && more > less + 1;
+	if (*found) {
+		l1->ways = l.ways;
+		l1->n_way = l.ways + 1;
+		l1->way = l.bytes / l.ways;
+		l1->sure = 1;
+	}
+	return 0;
+}
+
 /* Only where a way is larger than a page do the two differ. */
 static void put_index(struct l1 *l1, bool coloured)
 {
@@ -521,7 +552,7 @@ static int run(struct xr_run *run)
 	struct l1 l1 = {.run = run};
 	uint64_t line;
 	double line_sure;
-	bool coloured;
+	bool coloured, found = false;
 
 	l1.room = power_of_two_below(xr_run_room(run) < room_wanted ? xr_run_room(run) : room_wanted);
 	l1.compact = (struct xr_compact){
@@ -529,6 +560,16 @@ static int run(struct xr_run *run)
 	if (time_hits(&l1) != 0)
 		return -1;
 	l1.compact.hit = l1.hit.cycles;
+	if (info->exact && find_regular(&l1, &line, &found) != 0)
+		return -1;
+	if (found) {
+		if (put_curve(&l1, "cache.l1d.one_set") != 0)
+			return -1;
+		put_geometry(&l1, line, 1);
+		put_index(&l1, false);
+		put_latency(&l1);
+		return 0;
+	}
 	if (find_way(&l1) != 0)
 		return -1;
 	if (l1.way == 0) {

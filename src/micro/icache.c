@@ -31,6 +31,7 @@
  * be told from that. Paper 003's answer is reported, too, where it differs; where jumps show nothing it stands alone.
  */
 #include "method/hunt.h"
+#include "method/regular.h"
 #include "method/walks.h"
 
 #include "stat/stat.h"
@@ -195,6 +196,7 @@ struct found {
 	double p, p_capacity, p_line;
 	double penalty, hit;
 	bool decoded;
+	bool series; /* there is one */
 };
 
 static void put_geometry(struct xr_run *run, const struct found *found)
@@ -204,8 +206,10 @@ static void put_geometry(struct xr_run *run, const struct found *found)
 	struct xr_fact *capacity = xr_fact_count(d, "cache.l1i.capacity", (long long)bytes, "bytes",
 	                                         fmin(most_sure, found->p_capacity), method);
 	struct xr_fact *ways = xr_fact_count(d, "cache.l1i.ways", found->ways, "", fmin(most_sure, found->p), method);
-	xr_fact_add_series(capacity, "cache.l1i.way");
-	xr_fact_add_series(ways, "cache.l1i.way");
+	if (found->series) {
+		xr_fact_add_series(capacity, "cache.l1i.way");
+		xr_fact_add_series(ways, "cache.l1i.way");
+	}
 	if (found->decoded) {
 		xr_fact_add_series(ways, "cache.l1i.lean");
 		xr_fact_note(ways,
@@ -224,7 +228,8 @@ static void put_geometry(struct xr_run *run, const struct found *found)
 static void put_costs(struct xr_run *run, const struct found *found)
 {
 	struct xr_description *d = xr_run_description(run);
-	const double sure = fmin(found->p, 0.85), mispredict = xr_run_number(run, "branch.mispredict", 0);
+	const double sure = fmin(found->p, xr_run_info(run)->exact ? most_sure : 0.85),
+		     mispredict = xr_run_number(run, "branch.mispredict", 0);
 	xr_fact_number(d, "cache.l1i.miss_penalty", found->penalty, "cycles", sure, method);
 	if (!straight_agrees(run, (double)(found->ways * found->way)))
 		xr_fact_none(d, "cache.l1i.latency", XR_UNSUPPORTED,
@@ -259,7 +264,8 @@ static int put_found(struct xr_run *run, struct xr_hunt *h)
 	                      .p = h->p,
 	                      .p_capacity = h->p_capacity,
 	                      .penalty = xr_hunt_penalty(h),
-	                      .decoded = best->decoded};
+	                      .decoded = best->decoded,
+	                      .series = true};
 	if (find_line(h, &found.line, &found.p_line) != 0 || time_hit(&h->j, &found.hit) != 0)
 		return -1;
 	xr_hunt_series(h, best->decoded, "cache.l1i.way", "lines");
@@ -270,9 +276,44 @@ static int put_found(struct xr_run *run, struct xr_hunt *h)
 	return 0;
 }
 
+/* Where times repeat exactly: a plain index needs no hypotheses. *found: it is one. */
+static int find_regular(struct xr_hunt *h, bool *found)
+{
+	enum { WAYS_MOST = 64, WAY_MOST = 64 << 10 };
+	struct xr_run *run = h->j.run;
+	struct found f = {.p = 1, .p_capacity = 1, .p_line = 1};
+	struct xr_regular r = {.fits = xr_hunt_fits,
+	                       .self = h,
+	                       .unit = SHORTEST,
+	                       .largest = WAY_MOST,
+	                       .room = h->j.bytes - PAGE,
+	                       .most = WAYS_MOST};
+	bool fit, by_chance;
+	*found = false;
+	if (xr_hunt_fits(h, &(struct xr_rows){.stride = PAGE, .n = 1}, &fit) != 0) /* also says how large a block is */
+		return -1;
+	r.unit = h->j.block[0] > SHORTEST ? h->j.block[0] : SHORTEST;
+	if (h->j.trouble || xr_regular_find(&r) != 0)
+		return h->j.trouble ? 0 : -1;
+	if (!r.ways)
+		return 0;
+	f.ways = r.ways;
+	f.way = r.way;
+	if (xr_regular_line(&r, LONGEST, &f.line) != 0 || xr_hunt_cost(h, f.way, f.ways, &f.penalty, &by_chance) != 0 ||
+	    time_hit(&h->j, &f.hit) != 0)
+		return -1;
+	*found = f.line > 0 && f.penalty > 0;
+	if (*found) {
+		put_geometry(run, &f);
+		put_costs(run, &f);
+	}
+	return 0;
+}
+
 static int run(struct xr_run *run)
 {
 	struct xr_description *d = xr_run_description(run);
+	bool found = false;
 	struct xr_hunt *h = xr_arena_alloc(xr_run_arena(run), sizeof *h);
 	*h = (struct xr_hunt){
 		.stride = PAGE,
@@ -285,7 +326,11 @@ static int run(struct xr_run *run)
 		.place = place_lines,
 	};
 	if (xr_jumps_init(&h->j, run, REGION, xr_walks_region(run, region_bytes), UNIT, PAGE) != 0 ||
-	    xr_hunt_run(h) != 0)
+	    (xr_run_info(run)->exact && find_regular(h, &found) != 0))
+		return -1;
+	if (found)
+		return 0;
+	if (xr_hunt_run(h) != 0)
 		return -1;
 	if (h->j.trouble) {
 		put_none(d, h->j.unsupported ? XR_UNSUPPORTED : XR_FAILED, finds, h->j.trouble);

@@ -15,7 +15,7 @@
  *
  * When it fails: less memory than caches; a neighbour that keeps memory busy all the time.
  */
-#include "method/walk.h"
+#include "method/sweep.h"
 #include "micro/micro.h"
 #include "stat/stat.h"
 
@@ -60,6 +60,7 @@ struct latency {
 	double grown;  /* of the cycles, what no walk has shown */
 	double spread; /* how much the last walk varies, as a share of it */
 	double cached; /* share of the last walk that caches might hold */
+	bool swept;    /* times repeat exactly, and translation counts for next to nothing */
 	bool close;    /* to a cache: one of the two may be translation (cache_outer.c) */
 };
 
@@ -106,7 +107,7 @@ static void put(struct xr_run *run, const struct latency *l)
 	const bool quick = xr_walk_may_be_cached(run, cycles * l->cycle_ns);
 	double most = l->close ? 0.6 : !is_translation_known(run) ? 0.5 : quick || may_hide_second(run) ? 0.8 : 0.97;
 	double off = 2 * l->spread + 4 * l->grown / cycles + doubt_of_translation(run, cycles);
-	double sure = fmax(0.3, most - off);
+	double sure = l->swept ? 0.97 : fmax(0.3, most - off);
 	struct xr_fact *fact[2];
 
 	fact[0] = xr_fact_number(d, "memory.latency", xr_snap_integer(cycles, 0.1), "cycles", sure, "random walk");
@@ -270,6 +271,22 @@ static int find_end(struct xr_walk *walk, double bytes, struct growth *g, struct
 	return 0;
 }
 
+/* Where times repeat exactly a sweep over several times the largest cache says it at once. */
+static int sweep(const struct xr_walk *walk, double largest, double room, struct latency *l)
+{
+	enum { TIMES = 6, LEAST = 64 << 10 }; /* with random replacement one line in 400 is left */
+	const double bytes = fmin(fmax(TIMES * largest, LEAST), room);
+	struct xr_spec clock = {.kind = XR_CLOCK};
+	struct xr_reading reading;
+
+	if (xr_sweep_time(walk, (uint64_t)bytes, &l->cycles) != 0 || xr_run_time(walk->run, &clock, 1, &reading) != 0)
+		return -1;
+	l->cycle_ns = reading.ns / reading.cycles;
+	l->cached = largest / bytes;
+	l->swept = true;
+	return 0;
+}
+
 static int run(struct xr_run *run)
 {
 	const struct xr_target_info *info = xr_run_info(run);
@@ -284,6 +301,14 @@ static int run(struct xr_run *run)
 	double most = fmin(fmax(LAST * largest, 4 * least_bytes), room), bytes = most;
 	struct latency l = {0};
 
+	if (info->exact) {
+		if (sweep(&walk, largest, room, &l) != 0)
+			return -1;
+		if (l.cycles > 0) {
+			put(run, &l);
+			return 0;
+		}
+	}
 	while (bytes / 4 >= fmax(FIRST * largest, least_bytes))
 		bytes /= 2;
 	/* Every second one: who fetches pairs must not help. And farther caches may have larger lines than the first. */

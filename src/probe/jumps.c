@@ -182,6 +182,23 @@ int xr_jumps_look(struct xr_jumps *j, const size_t *which, size_t n, int samples
 	return 0;
 }
 
+int xr_jumps_excess(struct xr_jumps *j, enum xr_walk_kind kind, const uint64_t *address, const uint64_t *twin,
+                    unsigned n, double *cycles)
+{
+	const struct xr_walk_spec walk = {.kind = kind, .region = j->region, .bytes = j->bytes, .seed = 1};
+	struct xr_spec spec[2] = {{.kind = XR_WALK}, {.kind = XR_WALK}};
+	struct xr_reading reading[2];
+	bool quiet = true;
+	for (int i = 0; i < 2; i++) {
+		spec[i].walk = walk;
+		put_spans(xr_run_arena(j->run), i ? twin : address, n, &spec[i].walk);
+	}
+	if (xr_run_time(j->run, spec, 2, reading) != 0)
+		return -1;
+	*cycles = take(j, &reading[0], false, &quiet) - take(j, &reading[1], false, &quiet);
+	return 0;
+}
+
 void xr_jumps_pack(const uint64_t *address, unsigned n, uint64_t page, uint64_t block, uint64_t *twin)
 {
 	uint64_t at = 0;

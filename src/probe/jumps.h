@@ -46,6 +46,12 @@ size_t xr_jumps_add(struct xr_jumps *j, unsigned curve, unsigned statements, uns
 /* One more look at these questions. wait: share of the patience that may be spent. 0; -1 as xr_run_time(). */
 int xr_jumps_look(struct xr_jumps *j, const size_t *which, size_t n, int samples, double wait);
 
+/* What a visit takes more than one of its twin, in one order for ever (XR_PATTERN) or in fresh ones (XR_JUMPS); lean
+ * blocks. Only where times repeat exactly: else one look tells nothing, and a predictor would learn the order. *cycles
+ * NaN: could not be read, see trouble. 0; -1 as xr_run_time(). */
+int xr_jumps_excess(struct xr_jumps *j, enum xr_walk_kind kind, const uint64_t *address, const uint64_t *twin, unsigned n,
+                    double *cycles);
+
 /* Twins of blocks, in the same pages, packed `block` bytes apart: they conflict nowhere. */
 void xr_jumps_pack(const uint64_t *address, unsigned n, uint64_t page, uint64_t block, uint64_t *twin);
 

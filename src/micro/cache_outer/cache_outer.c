@@ -21,6 +21,7 @@
 #include "method/geometry.h"
 #include "method/latency.h"
 #include "method/hierarchy.h"
+#include "method/rows.h"
 #include "micro/cache_outer/second.h"
 #include "micro/micro.h"
 #include "stat/stat.h"
@@ -39,6 +40,9 @@ enum {
 	STRANGERS_MORE = 3,
 };
 static const uint64_t dense_wanted = UINT64_C(64) << 20, most_wanted = UINT64_C(256) << 20;
+/* Where every instruction is simulated: walks over more lines would take minutes, and what is simulated in such detail has
+ * caches of kilobytes. */
+static const uint64_t exact_wanted = UINT64_C(8) << 20;
 static const double coarse_ns = 100;
 static const double patience_ns = 0.8e9; /* for a neighbour to pause, all in all */
 static const double most_sure = 0.88;    /* of what a convention cuts out of a slope */
@@ -79,7 +83,9 @@ static void set_up(struct outer *o, struct xr_run *run)
 	const struct xr_target_info *info = xr_run_info(run);
 	double way = xr_run_number(run, "cache.l1d.capacity", 0) / fmax(1, xr_run_number(run, "cache.l1d.ways", 1));
 	uint64_t item = info->page_bytes ? info->page_bytes : PAGES_NONE;
-	uint64_t room = xr_run_room(run) < dense_wanted ? xr_run_room(run) : dense_wanted;
+	const uint64_t dense = info->exact ? exact_wanted : dense_wanted,
+		       most = info->exact ? exact_wanted : most_wanted;
+	uint64_t room = xr_run_room(run) < dense ? xr_run_room(run) : dense;
 
 	memset(o, 0, sizeof *o);
 	o->run = run;
@@ -97,7 +103,7 @@ static void set_up(struct outer *o, struct xr_run *run)
 	o->first = (struct xr_first){o->l1_ways, (uint64_t)way};
 	o->room = room / item * item;
 	o->pool = (uint64_t)fmin(POOL * fmax((double)item, way), (double)o->room);
-	o->most = xr_run_room(run) < most_wanted ? xr_run_room(run) : most_wanted;
+	o->most = xr_run_room(run) < most ? xr_run_room(run) : most;
 	o->n_items = o->room / item < PAGES_WANTED ? (size_t)(o->room / item) : PAGES_WANTED;
 	o->evict = (struct xr_evict){
 		.run = run, .page = info->page_bytes, .buffer = {BUFFER, o->room, XR_SMALL}, .peace = &o->peace};
@@ -135,6 +141,7 @@ static int find_levels(struct outer *o)
 	o->h.most = o->most;
 	o->h.n_items = o->n_items;
 	o->h.hit = o->hit;
+	o->h.exact = xr_run_info(o->run)->exact;
 	o->h.inner = o->first.ways * o->first.way;
 	if (xr_hierarchy_find(&o->h) != 0)
 		return -1;
@@ -514,6 +521,34 @@ static int find_anyhow(struct outer *o, bool *found)
 	return spread_latency(o, &l);
 }
 
+/* Where times repeat exactly, a level with a plain index shows all of its geometry; *found: this is one, and walks agree. */
+static int find_regular(struct outer *o, size_t level, bool *found)
+{
+	static const char how[] = "lines at equal distances";
+	const double sure = 0.97;
+	struct xr_description *d = xr_run_description(o->run);
+	struct xr_data_level l = {.walk = walk_for(o),
+	                          .hit = o->hit,
+	                          .near = o->h.level[level].latency,
+	                          .far = o->h.level[level + 1].latency,
+	                          .kept = o->h.level[level].items *
+	                                  (double)(o->evict.page ? o->evict.page : o->evict.item),
+	                          .room = xr_run_room(o->run) < most_wanted ? xr_run_room(o->run) : most_wanted};
+
+	if (xr_data_level_find(&l) != 0)
+		return -1;
+	*found = l.ways > 0;
+	if (!*found)
+		return 0;
+	xr_fact_count(d, level_id(o, level, "capacity"), (long long)l.bytes, "bytes", sure, how);
+	xr_fact_count(d, level_id(o, level, "ways"), l.ways, "", sure, how);
+	if (l.line)
+		xr_fact_count(d, level_id(o, level, "line"), (long long)l.line, "bytes", sure, how);
+	else
+		xr_fact_none(d, level_id(o, level, "line"), XR_UNRELIABLE, "lines meet at every distance");
+	return 0;
+}
+
 /* Does the law of random lines, which knows no pages, bear out what classes of pages say? They are right where
  * lines of a page go together. Where few walks contradict, many are asked. */
 static int bear_out(struct outer *o, const struct xr_geometry *g, bool *borne_out)
@@ -551,6 +586,10 @@ static int find_second(struct outer *o)
 	bool found = false;
 	bool again = xr_hierarchy_is_restless(&o->h) && o->peace.left_ns > 0.2 * patience_ns;
 
+	if (o->h.exact && find_regular(o, 1, &found) != 0)
+		return -1;
+	if (found)
+		return 0;
 	/* Once more where somebody may have been in the way, and is not there all the time. */
 	for (int i = 0; i < (again ? 2 : 1) && g.n_said == 0; i++)
 		if (o->first.way > 0 && laps.miss > 0 && xr_geometry_find(&laps, &o->first, &g) != 0)
@@ -585,11 +624,17 @@ static int find_second(struct outer *o)
 	return e.bytes < e.page ? 0 : latency_of_few_ways(o, e.bytes);
 }
 
-/* Those between the second and the last one. */
+/* Those between the second and the last one; that, too, where nobody else can be in the way. */
 static int find_others(struct outer *o)
 {
-	for (size_t l = 2; l + 2 < o->h.n; l++) {
+	for (size_t l = 2; l + (o->h.exact ? 1 : 2) < o->h.n; l++) {
 		struct xr_effective e = effective_for(o, l);
+		bool found = false;
+
+		if (o->h.exact && find_regular(o, l, &found) != 0)
+			return -1;
+		if (found)
+			continue;
 
 		if (xr_effective_find(&e, &o->h.walk) != 0 || put_effective(o, l, &e, too_large) != 0)
 			return -1;
@@ -600,7 +645,7 @@ static int find_others(struct outer *o)
 /* Now and then, from one part of the work to the next: what others leave of it moves. */
 static int watch_last(struct outer *o)
 {
-	if (o->h.n < 4)
+	if (o->h.n < 4 || o->h.exact)
 		return 0;
 	if (o->last.curves > 0)
 		return xr_effective_go_on(&o->last);
@@ -657,7 +702,7 @@ static int run(struct xr_run *run)
 	     i++)
 		if (refine_latency(&o) != 0)
 			return -1;
-	if (watch_last(&o) != 0 || (o.h.n > 3 && put_effective(&o, o.h.n - 2, &o.last, too_large) != 0))
+	if (watch_last(&o) != 0 || (o.h.n > 3 && !o.h.exact && put_effective(&o, o.h.n - 2, &o.last, too_large) != 0))
 		return -1;
 	put_levels(&o);
 	put_absent(&o, o.h.n > 1 ? o.h.n - 1 : 1,

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+# A cycle-level simulator that knows nothing of X-Ray (tests/targets/sim), met through --cc and --runner alone: no target file, no
+# word about clock or speed. Its caches, TLBs and latencies must come out exactly, and within so many simulated instructions
+# that a simulator of a million a second is done in ten minutes; the first data cache alone in one.
+. tests/targets/lib.sh
+
+cc -O3 -std=gnu11 -Wall -Wextra -Werror -o "$TMPDIR/sim" tests/targets/sim/*.c -lm 2> "$TMPDIR/sim.log"
+result 'the simulator builds' $? "$TMPDIR/sim.log"
+
+# word KEY CONFIG...: the value of this key, fields apart
+word() {
+	key=$1
+	shift
+	for setting; do [ "${setting%%=*}" = "$key" ] && echo "${setting#*=}" | tr ':' ' '; done | tail -n 1
+}
+bytes() { case $1 in *K) echo $((${1%K} * 1024)) ;; *) echo "$1" ;; esac; }
+
+cache() { # NAME ID SIZE WAYS LINE LATENCY
+	expect "$1" "$json" "cache.$2.capacity" "$(bytes "$3")"
+	expect "$1" "$json" "cache.$2.ways" "$4"
+	expect "$1" "$json" "cache.$2.line" "$5"
+	[ "$2" = l1i ] || near "$1" "$json" "cache.$2.latency" "$6"
+}
+tlb() { # NAME ID ENTRIES WAYS PENALTY
+	expect "$1" "$json" "tlb.$2.entries" "$3"
+	expect "$1" "$json" "tlb.$2.ways" "$4"
+	near "$1" "$json" "tlb.$2.penalty" "$5"
+}
+# millions of instructions that the simulators of this run have done
+spent() { cat "$TMPDIR/$1.stats."* | awk '{sum += $1} END {printf "%d\n", sum / 1e6}'; }
+measure() { # NAME CONFIG FACT...
+	name=$1 config=$2
+	shift 2
+	json=$TMPDIR/$name.json
+	"$XRAY" --cc riscv64-linux-gnu-gcc --cflags '-O2 -static' --runner "$TMPDIR/sim $config stats=$TMPDIR/$name.stats" \
+		--json "$json" --quiet "$@" > "$TMPDIR/$name.log" 2>&1
+	[ -s "$json" ]
+	result "simulator $name: runs to its end" $? "$TMPDIR/$name.log"
+}
+
+machine() { # NAME CONFIG: everything of its data and code side
+	measure "$1" "$2" cache_l1d cache_outer memory.latency tlb.d1.entries icache itlb
+	who="simulator $1"
+	set -- "$1" "$2" $2
+	shift 2
+	# shellcheck disable=SC2046 # fields
+	{
+		cache "$who" l1d $(word l1d "$@")
+		cache "$who" l1i $(word l1i "$@")
+		next=$(word memory "$@") levels=1
+		if [ "$(word l2 "$@")" != 0 ]; then
+			cache "$who" l2 $(word l2 "$@")
+			next=$(word l2 "$@" | cut -d ' ' -f 4) levels=2
+		fi
+		if [ -n "$(word l3 "$@")" ]; then
+			cache "$who" l3 $(word l3 "$@")
+			levels=3
+		fi
+		near "$who" "$json" cache.l1i.miss_penalty "$next"
+		expect "$who" "$json" cache.levels "$levels"
+		tlb "$who" d1 $(word dtlb "$@")
+		tlb "$who" i1 $(word itlb "$@")
+	}
+	near "$who" "$json" memory.latency "$(word memory "$@")"
+	millions=$(spent "$name")
+	[ "$millions" -le 600 ]
+	result "$who: ten minutes at a million instructions a second are enough ($millions s)" $?
+}
+
+# name, then what it has (tests/targets/sim/sim.h)
+while read -r name config; do
+	[ -n "$name" ] && machine "$name" "$config"
+done << 'MACHINES'
+odd l1d=12K:3:64:3 l1i=20K:5:64:1 l2=96K:6:64:14 dtlb=24:24:20 itlb=24:24:20 memory=90
+sets l1d=20K:5:64:2 l1i=12K:3:64:1 l2=160K:10:64:11 dtlb=48:3:25 itlb=20:20:15 memory=70
+trees l1d=24K:6:64:4:plru l1i=24K:6:64:1:plru l2=384K:12:64:16 dtlb=40:40:18 itlb=28:28:18 memory=110
+third mode=scoreboard l1d=16K:4:64:4 l1i=16K:4:64:1 l2=256K:8:64:17 l3=1536K:12:64:41 dtlb=64:4:30 itlb=32:32:30 memory=150
+fifo mode=scoreboard l1d=12K:3:64:5:fifo l1i=12K:3:64:1:fifo l2=192K:3:64:15:fifo dtlb=30:30:17:fifo itlb=12:12:9:fifo memory=77
+shuffled pages=shuffled l1d=32K:8:64:4 l1i=32K:8:64:1 l2=320K:5:64:19 dtlb=36:36:24 itlb=36:36:24 memory=133
+lines l1d=28K:7:128:3 l1i=14K:7:64:1 l2=448K:7:128:21 dtlb=56:7:31 itlb=14:14:31 memory=101 hz=66666667
+MACHINES
+
+measure first 'l1d=20K:5:64:2 memory=70' cache.l1d
+millions=$(spent first)
+[ "$millions" -le 60 ]
+result "the first data cache alone: one minute at a million instructions a second is enough ($millions s)" $?
+expect 'simulator first' "$json" cache.l1d.capacity 20480
+says 'simulator first' "$json" '"clock": "simulated"'
