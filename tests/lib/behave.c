@@ -77,6 +77,10 @@ void xr_machine_behave(struct xr_machine *m, uint64_t seed)
 		m->cache[0].write_allocate = 0;
 	if (chance(&rng, 0.2))
 		m->cache[0].write_back = 0;
+	for (int i = 1; i < m->n_caches; i++) /* an inclusive one has room for what it includes */
+		if (m->cache[i].holds & XR_HOLDS_DATA && m->cache[i].inclusion == XR_INCLUSION_NONE &&
+		    m->cache[i].capacity >= 4 * m->cache[0].capacity && chance(&rng, 0.4))
+			m->cache[i].inclusion = XR_INCLUSIVE;
 	static const int ahead[] = {2, 3, 4, 6, 8, 12, 16};
 	m->prefetch_adjacent = chance(&rng, 0.5);
 	m->prefetch_stride = chance(&rng, 0.5);

@@ -35,7 +35,7 @@ struct lab_plan {
 	int n;
 	/* Families of facts ("cache"), or micro-benchmarks by id; NULL ends, none: everything. Whatever is found is judged, and what falls
 	 * under a family and was not looked for is missed. */
-	const char *select[8];
+	const char *select[12];
 };
 
 /* Returns how many machines broke the tool; says on stdout, as a comment, which. `each` is called in this process, facts of

@@ -131,8 +131,7 @@ static struct xr_truth siblings(const struct xr_machine *m)
 	return exact(groups);
 }
 
-/* Do siblings get in each other's way over the units of this class: 1 over all of them, 0 over none, -1 it depends.
- * */
+/* Do siblings get in each other's way over the units of this class: 1 over all of them, 0 over none, -1 it depends. */
 static int shares_units(const struct xr_machine *m, bool fp)
 {
 	static const enum xr_op ops[] = {XR_ADD, XR_MUL, XR_DIV};

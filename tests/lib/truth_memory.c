@@ -105,6 +105,28 @@ static bool sets_can_be_chosen(const struct xr_machine *m, int index)
 	       first->policy == XR_LRU && first->index == XR_VIRTUAL;
 }
 
+/* Is a line that the first cache keeps taken away? Seen where that cache keeps what is used all the time, and lines of
+ * one set can be found. */
+static struct xr_truth inclusive_fact(const struct xr_machine *m, int index)
+{
+	const struct xr_machine_cache *c = &m->cache[index], *first;
+	const int nearer = before(m, index, XR_HOLDS_DATA);
+	if (nearer < 0 || before(m, nearer, XR_HOLDS_DATA) >= 0)
+		return nearer < 0 ? absent("nothing is nearer to the core") : unsaid;
+	first = &m->cache[nearer];
+	const uint64_t ways = xr_machine_ways(c), words = first->line_bytes / 8, first_ways = xr_machine_ways(first);
+	const uint64_t apart = words ? (ways + words - 1) / words : ways;
+	const bool plain = first->index == XR_VIRTUAL || first->capacity / first_ways <= m->page_bytes;
+	const bool keeps = first_ways >= 4 && 2 * apart <= first_ways && first->policy != XR_RANDOM &&
+	                   first->policy != XR_FIFO && !first->rival && !first->way_bits.n && !first->hash &&
+	                   !first->index_bits.n && plain;
+	return hidden_if(!keeps || ways < 2 || ways > 32 || c->neighbours_gbs > 0 || c->inclusion == XR_EXCLUSIVE ||
+	                         c->line_bytes != first->line_bytes || c->capacity < 4 * first->capacity ||
+	                         c->policy == XR_RANDOM || c->rival || c->hash || first->line_bytes < 16,
+	                 "the first cache loses lines on its own, or sets cannot be found",
+	                 exact(json_boolean(c->inclusion == XR_INCLUSIVE)));
+}
+
 static struct xr_truth cache_fact(const struct xr_machine *m, int index, const char *what)
 {
 	const struct xr_machine_cache *c = &m->cache[index];
@@ -152,6 +174,8 @@ static struct xr_truth cache_fact(const struct xr_machine *m, int index, const c
 		return hidden_if(
 			way <= m->page_bytes || !m->page_bytes || scattered || c->slices > 1 || c->index_bits.n,
 			"a way is not larger than a page", text(c->index == XR_VIRTUAL ? "virtual" : "physical"));
+	if (is(what, "inclusive"))
+		return inclusive_fact(m, index);
 	if (is(what, "inclusion"))
 		return first ? absent("nothing is nearer to the core") : text(xr_inclusion_names[c->inclusion]);
 	if (is(what, "shared_by"))

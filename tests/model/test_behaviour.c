@@ -36,10 +36,11 @@ static const struct {
 	{"cache.*.policy", "policy", {0.97, 0.90}},
 	{"tlb.d1.policy", "policy", {0.97, 0.90}},
 	{"cache.*.write_allocate", "write", {0.97, 0.90}},
+	{"cache.*.inclusive", "inclusion", {0.90, 0.85}}, /* of what is found today: conflict sets are not always found */
 	{"counters", "counters", {0.99, 0.97}},
 	{"prefetch", "prefetch", {0.90, 0.85}}, /* of what is found today: caches that replace by chance keep some lines */
 };
-enum { N_ASKED = sizeof asked / sizeof *asked, N_NOISES = 2, MACHINES = 8 };
+enum { N_ASKED = sizeof asked / sizeof *asked, N_NOISES = 2, MACHINES = 6 };
 static const double surprise = 1e-4; /* some dozens of kinds: a true change of nothing fails one run in hundreds */
 static const double sure_wrong = 0.02;
 
@@ -120,7 +121,7 @@ static int run_suite(enum xr_noise noise, int machines)
 static int one_machine(uint64_t seed, enum xr_noise noise)
 {
 	struct xr_machine machine;
-	const char *select[8];
+	const char *select[12];
 	struct xr_error err = {0};
 	draw_machine(&machine, seed, noise);
 	struct xr_description *d = measure_machine(&machine, select, choose(select), seed, &err);
