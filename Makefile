@@ -138,7 +138,7 @@ test-same: ## build twice, in two places: the same bytes
 	@tests/run $(BUILD) same
 test-page: ## install npm and a browser, then look at the page of `xray report` with it
 	@scripts/deps test
-	@scripts/deps page-test
+	@scripts/deps page-test || true # what is missing then is skipped, and said
 	$(SUBMAKE) all
 	@tests/run $(BUILD) page
 mutants: ## N small changes in src/ (default 100), and those that no fitting test notices; takes an hour

@@ -291,24 +291,23 @@ function peak(element, elementBytes) {
 
 export function roofline() {
   const peaks = [peak("f32", 4), peak("f64", 8)].filter(Boolean);
-  const slopes = [["L1", "cache.l1d.bandwidth.read"], ["L2", "cache.l2.bandwidth.read"], ["L3", "cache.l3.bandwidth.read"], ["memory", "memory.bandwidth.read.one"]]
-    .map(([name, id]) => ({ name, id, rate: number(id) })).filter((s) => s.rate > 0);
+  const slopes = [["L1", "cache.l1d.bandwidth.read", "c1"], ["L2", "cache.l2.bandwidth.read", "c3"], ["L3", "cache.l3.bandwidth.read", "c4"], ["memory", "memory.bandwidth.read.one", "claim"]]
+    .map(([name, id, colour]) => ({ name, id, colour, rate: number(id) })).filter((s) => s.rate > 0);
   if (!peaks.length || !slopes.length) return null;
   const top = Math.max(...peaks.map((p) => p.flops)), from = 2 ** -6, to = Math.max(16, (4 * top) / Math.min(...slopes.map((s) => s.rate)));
   const roofs = slopes.flatMap((s) => { const knee = top / s.rate; return [{ x: from, y: from * s.rate, name: s.name }, { x: Math.max(knee, from), y: Math.max(knee, from) * s.rate, name: s.name }]; });
-  const along = (s) => from * 2 ** (2 + 1.3 * slopes.indexOf(s)); // so that the words do not hide each other
   const body = draw("Roofline of one core", {
     x: { type: "log", base: 2, domain: [from, to], label: "operations per byte", ticks: 10, tickFormat: (v) => (v < 1 ? `1/${Math.round(1 / v)}` : String(v)) },
+    color: { domain: slopes.map((s) => s.name), range: slopes.map((s) => `var(--${s.colour})`) },
     y: { type: "log", grid: true, label: "GFLOP/s", tickFormat: (v) => String(v / 1e9), domain: [from * Math.min(...slopes.map((s) => s.rate)), top * 1.8] },
     marks: [
-      Plot.line(roofs, { x: "x", y: "y", z: "name", stroke: "var(--c1)", strokeWidth: 2 }),
-      Plot.text(slopes, { x: (s) => along(s), y: (s) => along(s) * s.rate, text: (s) => `${s.name} ${rate(s.rate)}${mark(s.id)}`, dy: -8, textAnchor: "end", fontSize: 11, fill: "var(--c1)", stroke: "var(--card)", strokeWidth: 3 }),
+      Plot.line(roofs, { x: "x", y: "y", stroke: "name", strokeWidth: 2 }),
       Plot.ruleY(peaks, { y: "flops", stroke: "var(--c2)", x1: (p) => Math.max(from, p.flops / Math.max(...slopes.map((s) => s.rate))), x2: to, strokeWidth: 2 }),
       Plot.text(peaks, { x: to, y: "flops", text: (p) => `${p.name}: ${(p.flops / 1e9).toPrecision(3)} GFLOP/s`, textAnchor: "end", dy: -8, fill: "var(--c2)", fontSize: 11 }),
     ],
   });
   return {
-    id: "roofline", title: "Roofline of one core", body: [body], caption: "The best throughput measured of fused multiply-adds, or multiplications, over what each level delivers.",
+    id: "roofline", title: "Roofline of one core", body: [legend(...slopes.map((s) => [`${s.name} ${rate(s.rate)}${mark(s.id)}`, s.colour])), body], caption: "The best throughput measured of fused multiply-adds, or multiplications, over what each level delivers.",
     facts: [...peaks.map((p) => p.from), ...slopes.map((s) => s.id), "cpu.frequency"],
     numbers: numbers("Peaks", ["what", "value"], [...peaks.map((p) => [`${p.name} FLOP/s`, p.flops]), ...slopes.map((s) => [`${s.name} B/s`, s.rate])]),
   };
