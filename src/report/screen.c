@@ -134,7 +134,10 @@ static void put_parts(struct screen *s, const char *label, const struct parts *p
 			column = LABEL + 2;
 			first = true;
 		}
-		xr_strbuf_printf(&s->text, "%s%s", first ? "" : dot, parts->part[i]);
+		const char *part = LABEL + 2 + columns > s->width
+		                           ? xr_text_wrap(s->arena, parts->part[i], (int)s->width, LABEL + 2)
+		                           : parts->part[i];
+		xr_strbuf_printf(&s->text, "%s%s", first ? "" : dot, part);
 		column += columns + (first ? 0 : 3);
 	}
 	xr_strbuf_printf(&s->text, "\n");

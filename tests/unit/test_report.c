@@ -354,7 +354,7 @@ static size_t widest_line(const char *text)
 
 static void reports_fit_narrow_terminals(void **state)
 {
-	const struct xr_style narrow = {.colour = true, .unicode = true, .width = 60},
+	const struct xr_style narrow = {.colour = true, .unicode = true, .width = 45},
 			      usual = {.unicode = true, .width = 80};
 	struct xr_error err;
 	struct xr_description *d = xr_description_read("tests/data/genoa.json", &err);
@@ -362,7 +362,7 @@ static void reports_fit_narrow_terminals(void **state)
 	(void)state;
 	assert_non_null(d);
 	xr_report_screen(open_page(&page), d, &narrow);
-	assert_true(widest_line(close_page(&page)) <= 60);
+	assert_true(widest_line(close_page(&page)) <= 45);
 	free(page.text);
 	xr_report_terminal(open_page(&page), d, &usual, false);
 	assert_true(widest_line(close_page(&page)) <= 80);
