@@ -141,7 +141,7 @@ test-page: ## install npm and a browser, then look at the page of `xray report` 
 	@scripts/deps page-test || true # what is missing then is skipped, and said
 	$(SUBMAKE) all
 	@tests/run $(BUILD) page
-mutants: ## N small changes in src/ (default 100), and those that no fitting test notices; takes an hour
+mutants: ## N small changes in src/ (default 100), and those that no fitting test notices; takes half an hour
 	@scripts/mutants -n $(or $(N),100) --seed $(or $(SEED),1)
 check-live: all programs ## what must hold on the machine at hand; with RUNS=N LOAD=none|other|same how steady it is
 	@$(if $(RUNS),scripts/steady $(BUILD)/xray $(RUNS) $(or $(LOAD),none) $(T),tests/run $(BUILD) live)
