@@ -59,7 +59,7 @@ SANITIZE_FLAGS = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: page dist deb all run test test-faults test-page test-same mutants test-deep test-targets lab cores-table rates habits calibrate check-live bench install uninstall lint format analyse asan tsan fuzz programs objects clean help FORCE
+.PHONY: page dist deb all run test test-faults test-page test-same mutants test-deep test-targets lab cores-table rates habits calibrate check-live bench install uninstall lint format analyse asan tsan valgrind fuzz programs objects clean help FORCE
 
 ##@ Use
 all: $(XRAY) $(SHARED) $(BUILD)/.settings ## build build/xray, build/libxray.a and libxray.so.0
@@ -151,6 +151,8 @@ asan: ## the tests with address and undefined-behaviour sanitizers
 tsan: ## the tests with the thread sanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan DEV= PAGE=$(PAGE) T='$(T)' CFLAGS='$(SANITIZE_FLAGS) -fsanitize=thread' \
 		LDFLAGS='-fsanitize=thread' test
+valgrind: all programs ## programs and tests under valgrind
+	@tests/run $(BUILD) valgrind
 fuzz: ## every fuzz target for SECONDS (default 60) with clang's libFuzzer
 	@scripts/fuzz $(BUILD)/fuzz $(or $(SECONDS),60) $(FUZZ)
 
