@@ -152,8 +152,10 @@ tsan: ## the tests with the thread sanitizer
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tsan DEV= PAGE=$(PAGE) T='$(T)' CFLAGS='$(SANITIZE_FLAGS) -fsanitize=thread' \
 		LDFLAGS='-fsanitize=thread' test
 valgrind: all programs ## programs and tests under valgrind
+	@scripts/deps valgrind
 	@tests/run $(BUILD) valgrind
 fuzz: ## every fuzz target for SECONDS (default 60) with clang's libFuzzer
+	@scripts/deps fuzz
 	@scripts/fuzz $(BUILD)/fuzz $(or $(SECONDS),60) $(FUZZ)
 
 ##@ Develop (DEV=1 makes warnings errors, STATIC=1 links a self-contained program, V=1 shows commands)
