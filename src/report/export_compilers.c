@@ -15,14 +15,14 @@ static double last_level_bytes(const struct xr_export *e)
 {
 	static const char *const ids[] = {"cache.l4.capacity", "cache.l3.capacity", "cache.l2.capacity"};
 	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
-		if (xr_export_number(e, ids[i], 0) > 0)
+		if (xr_export_number(e, ids[i], 0) >= 1)
 			return xr_export_number(e, ids[i], 0);
 	return 0;
 }
 
 static void param(const struct xr_export *e, bool *first, const char *name, double value)
 {
-	if (!(value > 0))
+	if (!(value >= 1)) /* no zeros for what is less than one of its unit */
 		return;
 	fprintf(e->out, "%s--param=%s=%.0f", *first ? "" : " ", name, floor(value));
 	*first = false;
@@ -46,28 +46,28 @@ int xr_export_gcc(const struct xr_export *e, struct xr_error *err)
 int xr_export_glibc(const struct xr_export *e, struct xr_error *err)
 {
 	double l1 = xr_export_number(e, "cache.l1d.capacity", 0), last = last_level_bytes(e);
-	if (!(l1 > 0) && !(last > 0))
+	if (!(l1 >= 1) && !(last >= 1))
 		return xr_export_needs("any cache", err);
 	fputs("GLIBC_TUNABLES=", e->out);
-	if (l1 > 0)
+	if (l1 >= 1)
 		fprintf(e->out, "glibc.cpu.x86_data_cache_size=%.0f", l1);
 	/* Copies beyond three quarters of it go past the caches: the effective size matters, not the claimed one. */
-	if (last > 0)
+	if (last >= 1)
 		fprintf(e->out, "%sglibc.cpu.x86_shared_cache_size=%.0f:glibc.cpu.x86_non_temporal_threshold=%.0f",
-		        l1 > 0 ? ":" : "", last, fmax(floor(last * 0.75), 0x4040));
+		        l1 >= 1 ? ":" : "", last, fmax(floor(last * 0.75), 0x4040));
 	fputc('\n', e->out);
 	return 0;
 }
 
 int xr_export_openblas(const struct xr_export *e, struct xr_error *err)
 {
-	double cores = xr_export_number(e, "threads.cores", 0), l2 = xr_export_number(e, "cache.l2.capacity", 0);
-	if (!(cores > 0) && !(l2 > 0))
+	double cores = xr_export_number(e, "threads.cores", 0), l2 = xr_export_number(e, "cache.l2.capacity", 0) / 1024;
+	if (!(cores >= 1) && !(l2 >= 1))
 		return xr_export_needs("the cores or the second cache", err);
-	if (cores > 0) /* SMT siblings share the units a multiply is made of */
+	if (cores >= 1) /* SMT siblings share the units a multiply is made of */
 		fprintf(e->out, "OPENBLAS_NUM_THREADS=%.0f\n", cores);
-	if (l2 > 0)
-		fprintf(e->out, "OPENBLAS_L2_SIZE=%.0f\n", floor(l2 / 1024));
+	if (l2 >= 1)
+		fprintf(e->out, "OPENBLAS_L2_SIZE=%.0f\n", floor(l2));
 	return 0;
 }
 

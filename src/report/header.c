@@ -10,6 +10,7 @@
 #include "report/value.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,8 @@ static const char *integer_literal(struct xr_arena *arena, json_int_t value)
 		return xr_arena_printf(arena, "%luUL", (unsigned long)value);
 	if (value < 0 && value >= -2147483647)
 		return xr_arena_printf(arena, "(%ld)", (long)value);
+	if (value == LLONG_MIN) /* C has no literal for it */
+		return xr_arena_printf(arena, "(%lldL - 1)", (long long)value + 1);
 	return value > 0 ? xr_arena_printf(arena, "%lldUL", (long long)value)
 	                 : xr_arena_printf(arena, "(%lldL)", (long long)value);
 }

@@ -12,6 +12,8 @@ int xr_target_init_dir(const char *dir, struct xr_error *err)
 {
 	struct xr_strbuf path = {0};
 	int status = 0;
+	if (!dir || !*dir)
+		return xr_fail(err, XR_EXIT_USE, "no directory is named");
 	if (xr_dir_make(dir))
 		return xr_fail(err, XR_EXIT_USE, "cannot make the directory %s: %s", dir, strerror(errno));
 	for (int write = 0; write < 2; write++) /* nothing is written where something would be written over */

@@ -18,20 +18,25 @@ bool xr_file_exists(const char *path)
 	return !access(path, F_OK);
 }
 
-int xr_file_read(const char *path, struct xr_strbuf *out)
+int xr_fd_read(int fd, struct xr_strbuf *out)
 {
 	char text[65536];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
 	ssize_t got;
 	while ((got = read(fd, text, sizeof text)) > 0 || (got < 0 && errno == EINTR))
 		if (got > 0)
 			xr_strbuf_add(out, text, (size_t)got);
-	int saved = errno;
+	return got < 0 ? -1 : 0;
+}
+
+int xr_file_read(const char *path, struct xr_strbuf *out)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	int status = xr_fd_read(fd, out), saved = errno;
 	close(fd);
 	errno = saved;
-	return got < 0 ? -1 : 0;
+	return status;
 }
 
 static const double foreign_patience_s = 10;

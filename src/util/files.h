@@ -12,6 +12,7 @@
 bool xr_file_exists(const char *path);
 /* 0, or -1 with errno set. */
 int xr_file_read(const char *path, struct xr_strbuf *out);
+int xr_fd_read(int fd, struct xr_strbuf *out); /* up to its end */
 /* What somebody else may have made: a file, a pipe or a socket, no device and no folder (EINVAL, EISDIR), of at most `most`
  * bytes (EFBIG), for as long as the watch allows, and no longer than ten seconds for nothing (ETIMEDOUT). */
 int xr_file_read_foreign(const char *path, size_t most, const struct xr_watch *watch, struct xr_strbuf *out);

@@ -89,3 +89,8 @@ $ printf '[noise]\ninterrupts_hz = 100000\ninterrupt_us = 20\n' | sed '/^\[noise
 ? 2
 $ timeout 60 xray --target $TOP/machines/server.ini --budget 1s --quiet > out; echo $?
 1
+
+# A directory's name is text from outside, too.
+$ xray target init "$(printf 'b\033[2J\302\233')" | LC_ALL=C grep -c "$(printf '[\033\233]')"
+0
+? 1

@@ -3,6 +3,8 @@
 #include "util/memory.h"
 #include "xray.h"
 
+#include <dlfcn.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -10,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -100,7 +103,7 @@ static void what_was_measured_once_is_read(void **state)
 	struct xr_options options = XR_OPTIONS_INIT;
 	const struct xr_plan plan = {.select = want, .n_select = 1};
 	struct xr_error err;
-	char dir[256], command[512];
+	char dir[256], command[800];
 	(void)state;
 	snprintf(dir, sizeof dir, "%s/store", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	options.target = "machines/p6.ini";
@@ -123,10 +126,115 @@ static void what_was_measured_once_is_read(void **state)
 	assert_null(xr_description_fact(second, "timer.read"));
 	xr_description_free(second);
 	xr_description_free(first);
+	/* from the future: a clock that was set back would keep it for ever */
+	snprintf(
+		command, sizeof command,
+		"sed -i 's/\"timer.resolution\": {/\"timer.read\": {/' %s/machine-*.json && touch -d '2 hours' %s/machine-*.json",
+		dir, dir);
+	assert_int_equal(system(command), 0);
+	second = xr_description_stored(dir, 0, &options, &plan, &err);
+	assert_null(xr_description_fact(second, "timer.read"));
+	xr_description_free(second);
 	/* a directory that others can write is none */
 	assert_int_equal(chmod(dir, 0777), 0);
 	assert_null(xr_description_stored(dir, 0, &options, &plan, &err));
 	assert_non_null(strstr(err.text, "nobody else can write"));
+}
+
+/* The one file in dir; "": there is none, or several. */
+static const char *only_file(const char *dir, char path[600])
+{
+	glob_t found;
+	char pattern[300];
+	snprintf(pattern, sizeof pattern, "%s/*", dir);
+	int n = glob(pattern, GLOB_PERIOD, NULL, &found) ? 0 : (int)found.gl_pathc;
+	*path = 0;
+	for (int i = 0, files = 0; i < n; i++) {
+		struct stat st;
+		if (!lstat(found.gl_pathv[i], &st) && !S_ISDIR(st.st_mode))
+			snprintf(path, 600, "%s", files++ ? "" : found.gl_pathv[i]);
+	}
+	globfree(&found);
+	return path;
+}
+
+static void what_is_kept_is_whole_and_ours(void **state)
+{
+	static const char *const want[] = {"timer"};
+	volatile int interrupt = 1;
+	const struct xr_plan plan = {.select = want, .n_select = 1},
+			     stopped = {.select = want, .n_select = 1, .interrupt = &interrupt};
+	struct xr_options options = XR_OPTIONS_INIT;
+	struct xr_error err;
+	char dir[256], path[600], victim[300], text[8] = "";
+	struct stat st;
+	(void)state;
+	assert_null(xr_description_stored(NULL, 0, &options, &plan, &err));
+	assert_non_null(strstr(err.text, "no directory"));
+	snprintf(dir, sizeof dir, "%s/whole", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	snprintf(victim, sizeof victim, "%s.victim", dir);
+	options.target = "machines/p6.ini";
+	/* half an answer is for this time only */
+	xr_description_free(xr_description_stored(dir, 0, &options, &stopped, &err));
+	assert_string_equal(only_file(dir, path), "");
+	xr_description_free(xr_description_stored(dir, 0, &options, &plan, &err));
+	assert_string_not_equal(only_file(dir, path), "");
+	/* a link is replaced, and neither read nor written through */
+	FILE *file = fopen(victim, "w");
+	assert_true(file && fputs("mine", file) >= 0 && !fclose(file));
+	assert_true(!unlink(path) && !symlink(victim, path));
+	struct xr_description *d = xr_description_stored(dir, 0, &options, &plan, &err);
+	assert_non_null(d);
+	xr_description_free(d);
+	assert_true(!lstat(path, &st) && S_ISREG(st.st_mode));
+	file = fopen(victim, "r");
+	assert_true(file && fgets(text, sizeof text, file) && !fclose(file));
+	assert_string_equal(text, "mine");
+	/* nor is there a way through a parent of somebody else's: as root only, who can make one */
+	if (geteuid() == 0) {
+		assert_int_equal(chown(dir, 12345, 12345), 0);
+		snprintf(path, sizeof path, "%s/below", dir);
+		assert_null(xr_description_stored(path, 0, &options, &plan, &err));
+		assert_non_null(strstr(err.text, "belongs to somebody else"));
+		assert_int_equal(chown(dir, 0, 0), 0);
+	}
+}
+
+/* Every function that the shared library shows, with nothing but NULL. */
+static void no_function_crashes_on_null(void **state)
+{
+	typedef void *any(void *, void *, void *, void *, void *, void *, void *);
+	const char *build = getenv("BUILD") ? getenv("BUILD") : "build";
+	char path[600], line[200], name[100];
+	int tried = 0;
+	(void)state;
+	snprintf(path, sizeof path, "%s/libxray.so.0", build);
+	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	snprintf(path, sizeof path, "%s/gen/xray.map", build);
+	FILE *names = fopen(path, "r");
+	if (!library || !names)
+		skip(); /* a static build has none */
+	while (fgets(line, sizeof line, names)) {
+		if (sscanf(line, " %99[a-z_0-9];", name) != 1 || strncmp(name, "xr_", 3) != 0)
+			continue;
+		any *call;
+		*(void **)&call = dlsym(library, name);
+		assert_non_null(call);
+		pid_t child = fork();
+		if (!child) {
+			freopen("/dev/null", "w", stdout);
+			call(NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+			_exit(0);
+		}
+		int status = -1;
+		waitpid(child, &status, 0);
+		if (status)
+			fail_msg("%s(NULL...): status %d", name, status);
+		tried++;
+	}
+	fclose(names);
+	dlclose(library);
+	assert_true(tried > 30);
 }
 
 static void without_memory_a_call_fails_and_the_program_lives(void **state)
@@ -149,6 +257,8 @@ int main(void)
 		cmocka_unit_test(a_description_passes_through_memory),
 		cmocka_unit_test(blocks_follow_the_model),
 		cmocka_unit_test(what_was_measured_once_is_read),
+		cmocka_unit_test(what_is_kept_is_whole_and_ours),
+		cmocka_unit_test(no_function_crashes_on_null),
 		cmocka_unit_test(without_memory_a_call_fails_and_the_program_lives),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
