@@ -38,6 +38,17 @@ struct xr_tlb_claim xr_tlb_of_intel(unsigned ebx, unsigned ecx)
 	return claim_of(ways * (int)(ecx & 0xffff), ways);
 }
 
+/* One entry for each TLB: kind (1 data, 2 code, 3 both, 4 loads), level, pages it holds. */
+const char *xr_tlb_name_of_intel(unsigned ebx, unsigned edx)
+{
+	unsigned kind = edx & 0x1f, level = edx >> 5 & 7;
+	if (!kind || kind > 4 || !(ebx & 1)) /* none, or not for pages of 4 KiB */
+		return NULL;
+	if (level == 1)
+		return kind == 2 ? "i1" : "d1";
+	return level == 2 && kind != 2 ? "d2" : NULL;
+}
+
 static void put(struct xr_description *d, const char *level, struct xr_tlb_claim claim)
 {
 	char id[64];
@@ -64,7 +75,7 @@ static void claim_amd(struct xr_description *d)
 		put(d, "d2", xr_tlb_of_amd_l2(b >> 16));
 }
 
-/* Leaf 0x18 has one entry for each TLB: kind (1 data, 2 code, 3 both, 4 loads), level, pages it holds. */
+/* Leaf 0x18. */
 static void claim_intel(struct xr_description *d)
 {
 	unsigned a, b, c, e, last = 0;
@@ -73,15 +84,9 @@ static void claim_intel(struct xr_description *d)
 	for (unsigned i = 0; i <= last && i < 64; i++) {
 		if (!__get_cpuid_count(0x18, i, &a, &b, &c, &e))
 			return;
-		unsigned kind = e & 0x1f, level = e >> 5 & 7;
-		if (!kind || !(b & 1)) /* none, or not for pages of 4 KiB */
-			continue;
-		if (level == 1 && (kind == 1 || kind == 3 || kind == 4))
-			put(d, "d1", xr_tlb_of_intel(b, c));
-		if (level == 1 && kind == 2)
-			put(d, "i1", xr_tlb_of_intel(b, c));
-		if (level == 2 && kind != 2)
-			put(d, "d2", xr_tlb_of_intel(b, c));
+		const char *name = xr_tlb_name_of_intel(b, e);
+		if (name)
+			put(d, name, xr_tlb_of_intel(b, c));
 	}
 }
 

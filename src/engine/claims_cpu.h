@@ -17,5 +17,6 @@ struct xr_tlb_claim {
 struct xr_tlb_claim xr_tlb_of_amd_l1(unsigned field); /* 16 bits: ways, entries */
 struct xr_tlb_claim xr_tlb_of_amd_l2(unsigned field); /* 16 bits: code of ways, entries */
 struct xr_tlb_claim xr_tlb_of_intel(unsigned ebx, unsigned ecx);
+const char *xr_tlb_name_of_intel(unsigned ebx, unsigned edx); /* "d1", "i1", "d2"; NULL: none of them, or of larger pages */
 
 #endif

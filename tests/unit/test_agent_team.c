@@ -65,6 +65,8 @@ static void every_kind_gives_samples(void **state)
 	const struct xr_work work = {spin, &readied, count_ready};
 	struct xr_team_pool *pool = xr_pool_new(now, reference);
 	assert_non_null(pool);
+	const int lowest = dup(STDERR_FILENO); /* no descriptor is left open */
+	close(lowest);
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
 		struct xr_agent_team *team = make(pool, lines[i], &work, 1, error, sizeof error);
 		assert_non_null(team);
@@ -77,6 +79,9 @@ static void every_kind_gives_samples(void **state)
 			assert_true(s.long_ops > s.short_ops && s.ref_ns > 0);
 		}
 		xr_team_free(team);
+		const int next = dup(STDERR_FILENO);
+		close(next);
+		assert_int_equal(next, lowest);
 	}
 	assert_true(readied >= 4);
 	xr_pool_free(pool);

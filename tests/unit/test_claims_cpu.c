@@ -29,6 +29,21 @@ static void intel_counts_ways_and_sets(void **state)
 	assert_int_equal(xr_tlb_of_intel(0, 0).entries, 0);
 }
 
+static void intel_has_tlbs_for_data_code_and_both(void **state)
+{
+	enum { DATA = 1, CODE, BOTH, LOADS, STORES, FIRST = 1 << 5, SECOND = 2 << 5 };
+	(void)state;
+	assert_string_equal(xr_tlb_name_of_intel(1, FIRST | DATA), "d1");
+	assert_string_equal(xr_tlb_name_of_intel(1, FIRST | BOTH), "d1");
+	assert_string_equal(xr_tlb_name_of_intel(3, FIRST | LOADS), "d1");
+	assert_string_equal(xr_tlb_name_of_intel(1, FIRST | CODE), "i1");
+	assert_string_equal(xr_tlb_name_of_intel(1, SECOND | BOTH), "d2");
+	assert_null(xr_tlb_name_of_intel(1, FIRST | STORES));
+	assert_null(xr_tlb_name_of_intel(1, SECOND | CODE));
+	assert_null(xr_tlb_name_of_intel(2, FIRST | DATA)); /* of larger pages */
+	assert_null(xr_tlb_name_of_intel(1, FIRST));
+}
+
 static void a_claim_needs_a_fact(void **state)
 {
 	struct xr_description *d = xr_description_new();
@@ -43,6 +58,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(amd_counts_entries_and_ways),
 		cmocka_unit_test(intel_counts_ways_and_sets),
+		cmocka_unit_test(intel_has_tlbs_for_data_code_and_both),
 		cmocka_unit_test(a_claim_needs_a_fact),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

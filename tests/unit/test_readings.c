@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From raw samples to readings, and from readings to recordings and back. */
+#include "nano/ops.h"
 #include "target/backend.h"
 #include "target/open.h"
 #include "target/recording.h"
@@ -216,9 +217,22 @@ static void a_broken_recording_names_file_and_line(void **state)
 	xr_dir_remove(dir);
 }
 
+static void names_of_operations_and_types_are_exact(void **state)
+{
+	(void)state;
+	for (int i = 0; i < XR_N_OPS; i++)
+		assert_int_equal(xr_op_by_name(xr_ops[i].name), i);
+	for (int i = 0; i < XR_N_TYPES; i++)
+		assert_int_equal(xr_type_by_name(xr_types[i].name), i);
+	assert_int_equal(xr_op_by_name("nonsense"), -1);
+	assert_int_equal(xr_type_by_name("nonsense"), -1);
+	assert_int_equal(xr_op_by_name(""), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_of_operations_and_types_are_exact),
 		cmocka_unit_test(two_lengths_cancel_the_clock),
 		cmocka_unit_test(the_reference_cancels_a_drifting_clock),
 		cmocka_unit_test(disturbed_samples_do_not_decide),
