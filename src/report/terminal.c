@@ -6,6 +6,7 @@
  */
 #include "facts/trust.h"
 #include "report/compare.h"
+#include "report/reasons.h"
 #include "report/report.h"
 #include "report/table.h"
 #include "report/value.h"
@@ -446,115 +447,7 @@ static void print_matrices(struct page *page)
 			print_matrix(page, xr_description_at(page->d, i));
 }
 
-/* ---- what is to be said about them ------------------------------------------------------------------------------- */
-
-enum { NAMED_MAX = 12 };
-
-/* The ids that share the reason of the first, as many as fit on a few lines unless all are wanted. */
-static void print_sharers(struct page *page, size_t first, bool *said)
-{
-	const struct xr_fact *fact = xr_description_at(page->d, first);
-	size_t column = 4, width = page->style->width > 0 ? (size_t)page->style->width : 100, named = 0, more = 0;
-	for (size_t i = first; i < xr_description_count(page->d); i++) {
-		const struct xr_fact *other = xr_description_at(page->d, i);
-		if (said[i] || other->status != fact->status || !other->reason || strcmp(other->reason, fact->reason))
-			continue;
-		said[i] = true;
-		if (named == NAMED_MAX && !page->verbose) {
-			more++;
-			continue;
-		}
-		if (column + strlen(other->id) + 1 > width && column > 4) {
-			fputs("\n    ", page->out);
-			column = 4;
-		}
-		column += (size_t)fprintf(page->out, "%s%s", column > 4 ? " " : "", other->id);
-		named++;
-	}
-	if (more)
-		fprintf(page->out, " and %zu more", more);
-	fputc('\n', page->out);
-}
-
-enum { REASONS_MAX = 4 };
-
-static bool same_family(const char *a, const char *b)
-{
-	size_t n = strcspn(a, ".");
-	return n == strcspn(b, ".") && !memcmp(a, b, n);
-}
-
-static bool has_reason(const struct page *page, size_t i, enum xr_status status, const bool *said)
-{
-	const struct xr_fact *fact = xr_description_at(page->d, i);
-	return !said[i] && fact->status == status && fact->reason;
-}
-
-/* How many facts of the family of the first have this status, and how many different reasons. */
-static size_t count_family(const struct page *page, size_t first, enum xr_status status, const bool *said,
-                           size_t *reasons)
-{
-	const char *seen[REASONS_MAX + 1];
-	size_t count = 0;
-	*reasons = 0;
-	for (size_t i = first; i < xr_description_count(page->d); i++) {
-		const struct xr_fact *fact = xr_description_at(page->d, i);
-		if (!has_reason(page, i, status, said) || !same_family(fact->id, xr_description_at(page->d, first)->id))
-			continue;
-		count++;
-		size_t r = 0;
-		while (r < *reasons && strcmp(seen[r], fact->reason))
-			r++;
-		if (r == *reasons && r <= REASONS_MAX)
-			seen[(*reasons)++] = fact->reason;
-	}
-	return count;
-}
-
-/* A family with a reason for each of its members (no such operation on this type, nor on that) in one line. */
-static void print_family(struct page *page, size_t first, enum xr_status status, size_t count, bool *said)
-{
-	const struct xr_fact *fact = xr_description_at(page->d, first);
-	const char *text = xr_arena_printf(page->arena, "%.*s: %zu facts, such as %s: %s (--verbose has them all)",
-	                                   (int)strcspn(fact->id, "."), fact->id, count, fact->id,
-	                                   xr_safe_text(page->arena, fact->reason));
-	fprintf(page->out, "  %s\n", xr_text_wrap(page->arena, text, page->style->width, 2));
-	for (size_t i = first; i < xr_description_count(page->d); i++)
-		said[i] |=
-			has_reason(page, i, status, said) && same_family(xr_description_at(page->d, i)->id, fact->id);
-}
-
-/* Facts of this status that share a reason, in one paragraph each. */
-static void print_reasons(struct page *page, const char *title, enum xr_status status, const char *colour, bool *said)
-{
-	bool titled = false;
-	for (size_t i = 0; i < xr_description_count(page->d); i++) {
-		const struct xr_fact *fact = xr_description_at(page->d, i);
-		size_t reasons, count;
-		if (!has_reason(page, i, status, said))
-			continue;
-		if (!titled)
-			heading(page, title, "");
-		titled = true;
-		count = count_family(page, i, status, said, &reasons);
-		if (reasons > REASONS_MAX && !page->verbose) {
-			print_family(page, i, status, count, said);
-			continue;
-		}
-		const char *text = xr_safe_text(page->arena, fact->reason);
-		fprintf(page->out, "  %s%s%s\n    ", paint(page, colour),
-		        xr_text_wrap(page->arena, text, page->style->width, 2), paint(page, "\033[0m"));
-		print_sharers(page, i, said);
-	}
-}
-
-static void print_all_reasons(struct page *page, bool *said)
-{
-	print_reasons(page, "Notes", XR_OK, "", said);
-	print_reasons(page, "In doubt (marked ?)", XR_UNRELIABLE, "\033[33m", said);
-	print_reasons(page, "Not there, or not to be measured here", XR_UNSUPPORTED, "", said);
-	print_reasons(page, "Failed", XR_FAILED, "\033[31m", said);
-}
+/* ---- all of it ---------------------------------------------------------------------------------------------------- */
 
 static struct page page_of(FILE *out, const struct xr_description *d, const struct xr_style *style,
                            struct xr_arena *arena, bool verbose)
@@ -608,7 +501,8 @@ void xr_report_terminal(FILE *out, const struct xr_description *d, const struct 
 	struct page page = page_of(out, d, style, &arena, verbose);
 	print_top(&page);
 	print_sections(&page);
-	print_all_reasons(&page, xr_arena_array(&arena, bool, xr_description_count(d) + 1));
+	xr_reasons_print(&(struct xr_reasons){out, d, style, &arena, verbose,
+	                                      xr_arena_array(&arena, bool, xr_description_count(d) + 1)});
 	print_legend(&page);
 	xr_arena_release(&arena);
 }
@@ -656,6 +550,6 @@ void xr_report_facts(FILE *out, const struct xr_description *d, const struct xr_
 			if (chosen[i] && !page.taken[i])
 				print_fact(&page, i, width);
 	}
-	print_all_reasons(&page, said);
+	xr_reasons_print(&(struct xr_reasons){out, d, style, &arena, verbose, said});
 	xr_arena_release(&arena);
 }
