@@ -375,16 +375,19 @@ int xr_hunt_cost(struct xr_hunt *h, uint64_t way, unsigned ways, double *cycles,
 	const double same =
 		0.02; /* with random replacement one in 50 is left of four times the ways: h = exp(-4 (1 - h)) */
 	const unsigned count[] = {ways + 1, ways + 2, 2 * ways + 1, 3 * ways, 4 * ways, 6 * ways};
-	double last = 0, each = 0;
+	const double most_miss = 0.5; /* of one line too many: of a tree of bits half do, by chance two of ways + 2 */
+	double first = 0, last = 0, each = 0;
 	*cycles = 0;
+	*by_chance = false;
 	for (size_t i = 0; i < sizeof count / sizeof *count && count[i] * way + h->spare <= h->j.bytes; i++) {
 		const struct xr_rows rows = {.stride = way, .n = count[i]};
 		const uint64_t *address = lay_out(h, &rows);
 		if (xr_jumps_excess(&h->j, XR_PATTERN, address, address + rows.n, rows.n, &each) != 0)
 			return -1;
-		*by_chance = i > 1;
+		first = i ? first : each;
 		if (each > 0 && fabs(each - last) < same * each) {
 			*cycles = xr_snap_integer(each, fmax(0.25, same * each)); /* they are whole numbers */
+			*by_chance = first < most_miss * each;
 			return 0;
 		}
 		last = each;

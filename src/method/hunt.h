@@ -58,7 +58,7 @@ int xr_hunt_fits(void *self, const struct xr_rows *rows, bool *fit);
 
 /* What a miss takes there: more and more lines a way apart, in one order, until more of them miss no more often. Then
  * all do, whatever the policy, and the next level, which has fewer sets for them, has not overflown yet. *cycles 0: not
- * seen. *by_chance: not all of the first did: what is thrown out is not what was used longest ago. */
+ * seen. *by_chance: of one line too many most stay. */
 int xr_hunt_cost(struct xr_hunt *h, uint64_t way, unsigned ways, double *cycles, bool *by_chance);
 
 #endif

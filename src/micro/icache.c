@@ -196,7 +196,8 @@ struct found {
 	double p, p_capacity, p_line;
 	double penalty, hit;
 	bool decoded;
-	bool series; /* there is one */
+	bool series;    /* there is one */
+	bool by_chance; /* lines are thrown out so: what is left of them makes the penalty seem less */
 };
 
 static void put_geometry(struct xr_run *run, const struct found *found)
@@ -228,9 +229,13 @@ static void put_geometry(struct xr_run *run, const struct found *found)
 static void put_costs(struct xr_run *run, const struct found *found)
 {
 	struct xr_description *d = xr_run_description(run);
-	const double sure = fmin(found->p, xr_run_info(run)->exact ? most_sure : 0.85),
+	const double sure = fmin(found->p, found->by_chance          ? 0.7
+	                                   : xr_run_info(run)->exact ? most_sure
+	                                                             : 0.85),
 		     mispredict = xr_run_number(run, "branch.mispredict", 0);
-	xr_fact_number(d, "cache.l1i.miss_penalty", found->penalty, "cycles", sure, method);
+	/* what chance leaves of lines makes it seem less, and no whole number */
+	xr_fact_number(d, "cache.l1i.miss_penalty", found->penalty, "cycles",
+	               found->by_chance && found->penalty != round(found->penalty) ? fmin(sure, 0.7) : sure, method);
 	if (!straight_agrees(run, (double)(found->ways * found->way)))
 		xr_fact_none(d, "cache.l1i.latency", XR_UNSUPPORTED,
 		             "this core fetches ahead, which hides the latency of a hit");
@@ -288,7 +293,7 @@ static int find_regular(struct xr_hunt *h, bool *found)
 	                       .largest = WAY_MOST,
 	                       .room = h->j.bytes - PAGE,
 	                       .most = WAYS_MOST};
-	bool fit, by_chance;
+	bool fit;
 	*found = false;
 	if (xr_hunt_fits(h, &(struct xr_rows){.stride = PAGE, .n = 1}, &fit) != 0) /* also says how large a block is */
 		return -1;
@@ -299,8 +304,8 @@ static int find_regular(struct xr_hunt *h, bool *found)
 		return 0;
 	f.ways = r.ways;
 	f.way = r.way;
-	if (xr_regular_line(&r, LONGEST, &f.line) != 0 || xr_hunt_cost(h, f.way, f.ways, &f.penalty, &by_chance) != 0 ||
-	    time_hit(&h->j, &f.hit) != 0)
+	if (xr_regular_line(&r, LONGEST, &f.line) != 0 ||
+	    xr_hunt_cost(h, f.way, f.ways, &f.penalty, &f.by_chance) != 0 || time_hit(&h->j, &f.hit) != 0)
 		return -1;
 	*found = f.line > 0 && f.penalty > 0;
 	if (*found) {

@@ -180,8 +180,12 @@ static int run(struct xr_run *run)
 	else if (h->best >= h->s.n)
 		put_none(d, XR_UNRELIABLE,
 		         "nothing that a TLB does makes these curves: is the core's other thread busy?");
-	else
+	else {
+		if (xr_run_info(run)
+		            ->exact) /* a plain index would have been found: by chance it is, or something else */
+			h->p = h->p_capacity = fmin(with_own, fmin(h->p, h->p_capacity));
 		return put_found(d, h);
+	}
 	return 0;
 }
 

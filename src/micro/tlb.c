@@ -28,6 +28,7 @@
  * said with less confidence; a step is believed only where the packed lines cost the same before and after, else it is
  * the caches'.
  */
+#include "method/datatlb.h"
 #include "method/tlb.h"
 #include "micro/micro.h"
 #include "stat/stat.h"
@@ -204,6 +205,33 @@ static int find_levels(struct xr_tlb *t)
 	return 0;
 }
 
+/* Where times repeat exactly, pages at equal distances say it all of a plain index, to the cycle. */
+static int find_exactly(struct xr_tlb *t)
+{
+	static const char how[] = "pages at equal distances";
+	const double sure = 0.98;
+	struct xr_description *d = xr_run_description(t->run);
+	struct xr_data_tlb first = {
+		.run = t->run, .buffer = XR_TLB_BUFFER + 4, .page = t->pages.page, .line = t->pages.line};
+
+	if (xr_data_tlb_find(&first) != 0)
+		return -1;
+	for (int i = 0; i < 3 && first.ways > 0 && first.entries == 0; i++) {
+		static const char *const id[] = {"tlb.d1.entries", "tlb.d1.ways", "tlb.d1.penalty"};
+		struct xr_fact *fact = xr_description_edit(d, id[i]);
+
+		if (fact && fact->status == XR_OK)
+			xr_fact_doubt(fact,
+			              "entries are thrown out by chance, and the program's own pages are among them");
+	}
+	if (first.entries == 0)
+		return 0;
+	xr_fact_count(d, "tlb.d1.entries", (long long)first.entries, "", sure, how);
+	xr_fact_count(d, "tlb.d1.ways", (long long)first.ways, "", sure, how);
+	xr_fact_number(d, "tlb.d1.penalty", first.penalty, "cycles", sure, how);
+	return 0;
+}
+
 static int run(struct xr_run *run)
 {
 	const struct xr_target_info *info = xr_run_info(run);
@@ -225,7 +253,7 @@ static int run(struct xr_run *run)
 		.hit = t.hit,
 		.wander = WANDER * t.pages.colours * page,
 		.wander_step = t.pages.colours * page};
-	if (find_levels(&t) != 0)
+	if (find_levels(&t) != 0 || (info->exact && find_exactly(&t) != 0))
 		return -1;
 	xr_series_put(xr_run_description(run), "tlb.data", "pages", "", t.curve.x, "cost of translation per access",
 	              "cycles", t.curve.y, t.curve.n);

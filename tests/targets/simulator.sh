@@ -78,7 +78,22 @@ third mode=scoreboard l1d=16K:4:64:4 l1i=16K:4:64:1 l2=256K:8:64:17 l3=1536K:12:
 fifo mode=scoreboard l1d=12K:3:64:5:fifo l1i=12K:3:64:1:fifo l2=192K:3:64:15:fifo dtlb=30:30:17:fifo itlb=12:12:9:fifo memory=77
 shuffled pages=shuffled l1d=32K:8:64:4 l1i=32K:8:64:1 l2=320K:5:64:19 dtlb=36:36:24 itlb=36:36:24 memory=133
 lines l1d=28K:7:128:3 l1i=14K:7:64:1 l2=448K:7:128:21 dtlb=56:7:31 itlb=14:14:31 memory=101 hz=66666667
+modulo l1d=9K:3:64:3 l1i=18K:3:64:1 l2=72K:6:64:12 dtlb=21:3:22 itlb=18:3:22 memory=60
+direct l1d=4K:1:64:2 l1i=4K:1:64:1 l2=64K:1:64:9 dtlb=8:8:12 itlb=8:8:12 memory=50
+large mode=scoreboard l1d=40K:5:64:5 l1i=24K:3:64:1 l2=640K:10:64:14 l3=2560K:20:64:44 dtlb=44:44:9 itlb=40:40:9 memory=180 taken=2 hz=3e9
 MACHINES
+
+# Random replacement is measured, too; what it hides is in doubt, never wrong and sure.
+config='l1d=16K:4:64:3:random l1i=16K:4:64:1:random l2=128K:4:64:13:random dtlb=32:32:20:random itlb=32:32:20:random memory=95'
+measure random "$config" cache_l1d icache itlb
+# shellcheck disable=SC2046,SC2086 # fields
+{
+	cache 'simulator random' l1d $(word l1d $config)
+	cache 'simulator random' l1i $(word l1i $config)
+}
+is=$(fact "$json" tlb.i1.entries)
+[ -z "$is" ] || [ "$is" = 32 ]
+result "simulator random: entries of the TLB for code are right or in doubt${is:+ ($is)}" $?
 
 measure first 'l1d=20K:5:64:2 memory=70' cache.l1d
 millions=$(spent first)

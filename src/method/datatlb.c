@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* The first data TLB, see datatlb.h. */
+#include "method/datatlb.h"
+
+#include "method/regular.h"
+#include "probe/places.h"
+#include "stat/stat.h"
+
+#include <math.h>
+
+enum { SETS_MOST = 64, WAYS_MOST = 256, ROOM = 64 << 20 };
+
+/* What a visit of one line in each of n pages takes more than one of as many lines in few pages. Both fill the sets of
+ * the first cache alike. */
+static int excess(const struct xr_data_tlb *t, uint64_t stride, unsigned n, double *cycles)
+{
+	struct xr_arena *arena = xr_run_arena(t->run);
+	struct xr_places set = xr_places_new(arena, n), twin = xr_places_new(arena, n);
+	const struct xr_buffer own = {t->buffer, ROOM, XR_SMALL}, other = {t->buffer + 1, ROOM, XR_SMALL};
+	struct xr_spec spec[2];
+	struct xr_reading reading[2];
+	for (unsigned i = 0; i < n; i++) {
+		xr_places_add(&set, i * stride + i * t->line % t->page);
+		xr_places_add(&twin, i * t->line);
+	}
+	spec[0] = xr_places_cycle(arena, &set, own, 0);
+	spec[1] = xr_places_cycle(arena, &twin, other, 0);
+	if (xr_run_time(t->run, spec, 2, reading) != 0)
+		return -1;
+	*cycles = reading[0].cycles - reading[1].cycles; /* NaN where one is none */
+	return 0;
+}
+
+static int pages_fit(void *self, const struct xr_rows *rows, bool *fit)
+{
+	const double part =
+		0.15; /* of visits: the program's own pages come in now and then; of what does not fit, more miss */
+	const struct xr_data_tlb *t = self;
+	double cycles;
+	if (excess(t, rows->stride, rows->n, &cycles) != 0)
+		return -1;
+	*fit = cycles < part * t->miss; /* NaN: no */
+	return 0;
+}
+
+/* More and more pages of one set until more of them miss no more often: then all do. Where most of the first, one too many,
+ * stay, entries are thrown out by chance, the program's own pages stay among them, and their number is in doubt. */
+static int find_penalty(struct xr_data_tlb *t, uint64_t way, unsigned ways)
+{
+	const double same = 0.02, most_miss = 0.5;
+	const unsigned count[] = {ways + 1, ways + 2, 2 * ways + 1, 3 * ways, 4 * ways, 6 * ways};
+	double first = 0, last = 0, cycles;
+	t->entries = 0;
+	for (size_t i = 0; i < sizeof count / sizeof *count && count[i] * way + t->page <= ROOM; i++, last = cycles) {
+		if (excess(t, way, count[i], &cycles) != 0)
+			return -1;
+		first = i ? first : cycles;
+		if (!(cycles > 0 && fabs(cycles - last) < same * cycles))
+			continue;
+		t->penalty = xr_snap_integer(cycles, fmax(0.25, same * cycles)); /* they are whole numbers */
+		t->entries = first < most_miss * cycles ? 0 : ways * (size_t)(way / t->page);
+		return 0;
+	}
+	return 0;
+}
+
+int xr_data_tlb_find(struct xr_data_tlb *t)
+{
+	struct xr_regular r = {.fits = pages_fit,
+	                       .self = t,
+	                       .unit = t->page,
+	                       .largest = SETS_MOST * t->page,
+	                       .room = ROOM - t->page,
+	                       .most = WAYS_MOST};
+	if (xr_run_room(t->run) < 2 * (uint64_t)ROOM)
+		return 0;
+	/* what nearly all of so many cost; less than anything: there is nothing to be found */
+	if (excess(t, t->page, WAYS_MOST, &t->miss) != 0)
+		return -1;
+	if (!(t->miss > 1))
+		return 0;
+	if (xr_regular_find(&r) != 0)
+		return -1;
+	t->ways = r.ways;
+	return r.ways ? find_penalty(t, r.way, r.ways) : 0;
+}

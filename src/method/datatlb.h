@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The first data TLB where times repeat exactly and its index is plain (regular.h): pages at equal distances.
+ */
+#ifndef XR_METHOD_DATATLB_H
+#define XR_METHOD_DATATLB_H
+
+#include "micro/micro.h"
+
+struct xr_data_tlb {
+	struct xr_run *run;
+	unsigned buffer;     /* id; the next one is used, too */
+	uint64_t page, line; /* line: of the first cache */
+	size_t entries;      /* result; 0: not found, or thrown out by chance */
+	size_t ways;
+	double penalty;      /* cycles */
+	double miss;         /* the same, about */
+};
+
+/* 0, or -1 as xr_run_time(). */
+int xr_data_tlb_find(struct xr_data_tlb *tlb);
+
+#endif
