@@ -229,9 +229,7 @@ static void put_geometry(struct xr_run *run, const struct found *found)
 static void put_costs(struct xr_run *run, const struct found *found)
 {
 	struct xr_description *d = xr_run_description(run);
-	const double sure = fmin(found->p, found->by_chance          ? 0.7
-	                                   : xr_run_info(run)->exact ? most_sure
-	                                                             : 0.85),
+	const double sure = fmin(found->p, xr_run_info(run)->exact ? most_sure : 0.85),
 		     mispredict = xr_run_number(run, "branch.mispredict", 0);
 	/* what chance leaves of lines makes it seem less, and no whole number */
 	xr_fact_number(d, "cache.l1i.miss_penalty", found->penalty, "cycles",
