@@ -5,11 +5,8 @@
 #include "probe/places.h"
 #include "stat/stat.h"
 
-#include <math.h>
 
 enum { ORDERS_MAX = 9, BATCH = 24 };
-
-const double xr_curve_further = 2;
 
 static void pair(const struct xr_translate *t, size_t n, uint64_t seed, struct xr_spec *spec)
 {
@@ -77,68 +74,4 @@ int xr_translate_watch(const struct xr_translate *t, size_t n, size_t most, doub
 	for (; *samples < most && *samples < (size_t)reading[0].samples; ++*samples)
 		cycles[*samples] = reading[0].sample[*samples] - reading[1].cycles;
 	return 0;
-}
-
-size_t xr_curve_points(double from, double to, double ratio, size_t *pages)
-{
-	size_t n = 0;
-
-	for (double x = from; x <= to && n < XR_CURVE_MAX; x = fmax(x + 1, x * ratio))
-		pages[n++] = (size_t)x;
-	return n;
-}
-
-int xr_curve_add(const struct xr_translate *t, const size_t *pages, size_t k, struct xr_curve *curve)
-{
-	double raw[XR_CURVE_MAX];
-
-	if (k > XR_CURVE_MAX - curve->n)
-		k = XR_CURVE_MAX - curve->n;
-	if (xr_translate_cost(t, pages, k, curve->y + curve->n, raw) != 0)
-		return -1;
-	for (size_t i = 0; i < k; i++, curve->n++) {
-		curve->x[curve->n] = (double)pages[i];
-		curve->packed[curve->n] = raw[i] - curve->y[curve->n];
-	}
-	return 0;
-}
-
-double xr_curve_passes(const struct xr_curve *c, double from, double height)
-{
-	for (size_t i = 1; i + 1 < c->n; i++)
-		if (c->x[i] > from && c->y[i] > height && c->y[i + 1] > height) {
-			double share = c->y[i] > c->y[i - 1] ? (height - c->y[i - 1]) / (c->y[i] - c->y[i - 1]) : 1;
-
-			return c->x[i - 1] * pow(c->x[i] / c->x[i - 1], fmin(1, fmax(0, share)));
-		}
-	return 0;
-}
-
-double xr_curve_level(const struct xr_curve *c, const double *of, double from, double to, double otherwise)
-{
-	double y[XR_CURVE_MAX];
-	size_t k = 0;
-
-	for (size_t i = 0; i < c->n; i++)
-		if (c->x[i] >= from && c->x[i] <= to)
-			y[k++] = of[i];
-	return k ? xr_median(y, k) : otherwise;
-}
-
-bool xr_curve_leaves(const struct xr_curve *c, double base, struct xr_curve_step *step)
-{
-	enum { POINTS = 3 };
-	const double flat = 0.1, caches = 0.2; /* of the rise */
-
-	for (size_t i = 0; i + POINTS <= c->n; i++) {
-		const double *y = c->y + i, *packed = c->packed + i;
-		double height = xr_median(y, POINTS), rise = height - base;
-
-		if (height > xr_curve_further * base && xr_max(y, POINTS) - xr_min(y, POINTS) < flat * rise &&
-		    xr_max(packed, POINTS) - xr_min(packed, POINTS) < caches * rise) {
-			*step = (struct xr_curve_step){xr_curve_passes(c, 0, base + rise / 2), height};
-			return step->middle > 0;
-		}
-	}
-	return false;
 }

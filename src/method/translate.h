@@ -24,28 +24,4 @@ int xr_translate_cost(const struct xr_translate *t, const size_t *n, size_t k, d
 /* The cost for n pages over time: cycles[i], in the order of the samples, at most `most` of them; *samples: how many. */
 int xr_translate_watch(const struct xr_translate *t, size_t n, size_t most, double *cycles, size_t *samples);
 
-/* The cost over numbers of pages, growing, and what the packed lines take. */
-enum { XR_CURVE_MAX = 64 };
-struct xr_curve {
-	size_t n;
-	double x[XR_CURVE_MAX], y[XR_CURVE_MAX], packed[XR_CURVE_MAX];
-};
-
-size_t xr_curve_points(double from, double to, double ratio, size_t *pages); /* at most XR_CURVE_MAX, this ratio apart */
-int xr_curve_add(const struct xr_translate *t, const size_t *pages, size_t k, struct xr_curve *curve);
-
-/* Beyond `from`, where the curve passes this height for good, between points; 0: nowhere. */
-double xr_curve_passes(const struct xr_curve *curve, double from, double height);
-
-/* Median of y or packed between two numbers of pages; `otherwise` when no point is there. */
-double xr_curve_level(const struct xr_curve *curve, const double *of, double from, double to, double otherwise);
-
-/* A further level: three points or more on a height of xr_curve_further times `base` or more, while the packed lines hardly
- * rise. What page tables cost that leave the caches grows from point to point. False: there is no such height. */
-struct xr_curve_step {
-	double middle, height; /* pages, cycles */
-};
-extern const double xr_curve_further;
-bool xr_curve_leaves(const struct xr_curve *curve, double base, struct xr_curve_step *step);
-
 #endif

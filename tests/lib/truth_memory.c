@@ -285,6 +285,16 @@ static uint64_t ways_for(const struct xr_machine_tlb *t, int holds)
 	return holds == XR_HOLDS_CODE && t->code_ways && t->code_ways < ways ? t->code_ways : ways;
 }
 
+/* Pages of an entry, where those in a row are neighbours in memory, too; see xr_mem_in_a_row(). */
+static uint64_t pages_of_entry(const struct xr_machine *m, const struct xr_machine_tlb *t)
+{
+	const uint64_t pages = t->coalesce > 1 ? (uint64_t)t->coalesce : 1;
+	const bool in_a_row = m->placement == XR_PLACE_CONTIGUOUS ||
+	                      (m->placement == XR_PLACE_RUNS && m->run_pages >= pages);
+
+	return in_a_row && !(m->host_bytes && m->host_bytes < pages * m->page_bytes) ? pages : 1;
+}
+
 struct xr_truth xr_truth_of_tlb(const struct xr_machine *m, const struct words *w)
 {
 	int level = atoi(w->word[1] + 1), seen = 0, holds = w->word[1][0] == 'i' ? XR_HOLDS_CODE : XR_HOLDS_DATA;
@@ -312,7 +322,7 @@ struct xr_truth xr_truth_of_tlb(const struct xr_machine *m, const struct words *
 			                ? unsaid
 			                : in_cycles(m, t->penalty);
 		else if (is(w->word[2], "page"))
-			truth = count(m->page_bytes);
+			truth = count(m->page_bytes * pages_of_entry(m, t));
 		else if (is(w->word[2], "policy")) {
 			char policy[XR_POLICY_TEXT];
 			xr_policy_text(t->policy, policy);

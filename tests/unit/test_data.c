@@ -4,7 +4,6 @@
 #include "method/colours.h"
 #include "method/geometry.h"
 #include "probe/places.h"
-#include "method/translate.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -156,23 +155,6 @@ static void split_follows_all_votes_together(void **state)
 	assert_true(sure < 0.6);
 }
 
-static void curves_are_read_between_their_points(void **state)
-{
-	struct xr_curve c = {
-		.n = 6, .x = {1, 2, 4, 8, 16, 32}, .y = {0, 0, 10, 0, 10, 10}, .packed = {5, 5, 5, 5, 9, 9}};
-	size_t pages[XR_CURVE_MAX];
-
-	(void)state;
-	assert_true(xr_curve_passes(&c, 0, 5) > 11.2 && xr_curve_passes(&c, 0, 5) < 11.4); /* one point up is no step */
-	assert_true(xr_curve_passes(&c, 0, 11) == 0);
-	assert_true(xr_curve_level(&c, c.packed, 10, 40, 0) == 9);
-	assert_true(xr_curve_level(&c, c.y, 50, 60, 7) == 7);
-	assert_int_equal(xr_curve_points(3, 8192, 1.4142, pages), 23);
-	assert_int_equal(xr_curve_points(3, 1e9, 1.0001, pages), XR_CURVE_MAX);
-	for (size_t i = 1; i < XR_CURVE_MAX; i++)
-		assert_true(pages[i] > pages[i - 1]);
-}
-
 /* The first class full, f others elsewhere, k drawn: of few enough, every way to place them can be reckoned by hand. */
 static void odds_are_those_of_urns(void **state)
 {
@@ -266,7 +248,6 @@ int main(void)
 		cmocka_unit_test(seeds_avoid_even_steps),
 		cmocka_unit_test(moved_places_keep_their_distances),
 		cmocka_unit_test(split_follows_all_votes_together),
-		cmocka_unit_test(curves_are_read_between_their_points),
 		cmocka_unit_test(odds_are_those_of_urns),
 		cmocka_unit_test(classes_of_pages_are_counted_by_members_met),
 		cmocka_unit_test(lines_and_ways_are_read_off_distances),
