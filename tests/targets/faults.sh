@@ -8,11 +8,12 @@ result 'xray target init writes a skeleton' $?
 ! "$XRAY" target init "$TMPDIR/board" > /dev/null 2>&1
 result 'and does not write over it' $?
 
-try() { # NAME WIRE STATUSES WORDS: with this script as the wire xray ends with one of these and says these words
+try() { # NAME WIRE STATUSES WORDS [FACTS]: with this script as the wire xray ends with one of these and says these words
 	printf '#!/bin/sh\nprogram=$1\n%s\n' "$2" > "$TMPDIR/wire-$1"
 	chmod +x "$TMPDIR/wire-$1"
 	sed "s|^runner =.*|runner = $TMPDIR/wire-$1|" "$TMPDIR/board/target.ini" > "$TMPDIR/board/$1.ini"
-	timeout 200 "$XRAY" --target "$TMPDIR/board/$1.ini" --json "$TMPDIR/$1.json" timer op.add.i32 > "$TMPDIR/$1.log" 2>&1
+	# shellcheck disable=SC2086 # a list of facts
+	timeout 200 "$XRAY" --target "$TMPDIR/board/$1.ini" --json "$TMPDIR/$1.json" ${5:-timer op.add.i32} > "$TMPDIR/$1.log" 2>&1
 	status=$?
 	echo "$status" | grep -qx "$3" && grep -q "$4" "$TMPDIR/$1.log" "$TMPDIR/$1.json" 2> /dev/null
 	result "$1: status $3, says '$4'" $? "$TMPDIR/$1.log"
@@ -31,6 +32,10 @@ try resets "$first"'
 "$program" | head -n 5; exec "$program"' 1 'started again in the middle'
 try crlf '"$program" | sed "s/\$/\\r/"' '[014]' 'timer.resolution": {"status": "ok"'
 try no-runner 'exit 127' 3 'said nothing'
+try no-memory "$first"'
+ulimit -v 1000; exec "$program"' 1 'failed to map\|the board said nothing'
+try hangs "$first"'
+"$program" | head -n 4; exec sleep 1000' 1 'nothing on the console for 30 s' timer
 
 # Does not fit: the linker refuses everything above some size.
 cat > "$TMPDIR/small-cc" << 'CC'
