@@ -13,8 +13,8 @@ static void on_interrupt(int signal_number)
 	cli_interrupted = 1;
 }
 
-/* The first Ctrl-C keeps what was found; the second ends the program at once. The same for a terminal that goes away and for
- * whoever else asks us to end. */
+/* The first Ctrl-C keeps what was found; the second ends the program at once. The same for a terminal that goes
+ * away and for whoever else asks us to end. */
 static void catch_interrupts(void)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
@@ -42,8 +42,8 @@ int main(int argc, char **argv)
 	}
 	if (command->bit & CMD_TARGET) /* the others have nothing to keep */
 		catch_interrupts();
-	/* A reader who has seen enough, or a limit on the size of files, must not end the run: what was found is still to be
-	 * written, or an error to be told. */
+	/* A reader who has seen enough, or a limit on the size of files, must not end the run: what was found is
+	 * still to be written, or an error to be told. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	return command->run(&settings);

@@ -14,8 +14,8 @@ static const double least_s = 0.05; /* between two changes: drawing must not dis
 static bool line_shown;
 static double shown_at_s, shown_left_s = -1, looked_at_s;
 
-/* Estimates jump when a micro-benchmark ends early or late; a person wants to see the time run down. What was said before
- * less what has passed counts for nine parts, the new estimate for one. */
+/* Estimates jump when a micro-benchmark ends early or late; a person wants to see the time run down. What was
+ * said before less what has passed counts for nine parts, the new estimate for one. */
 static double steady(double elapsed_s, double left_s)
 {
 	double passed_s = elapsed_s - looked_at_s;

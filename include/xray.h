@@ -10,15 +10,15 @@
  *             fprintf(stderr, "%s\n", err.text);
  *     double bytes = xr_description_number(d, "cache.l1d.capacity", 32768);
  *
- * Errors, the one rule: a function that can fail returns 0 or -1 (or a pointer, NULL when it failed) and then has said
- * why in the struct xr_error it was given: one line of text and the class of the failure. err may be NULL.
- * A fact that cannot be measured is no error: it is a fact whose status says so, with a reason.
+ * Errors, the one rule: a function that can fail returns 0 or -1 (or a pointer, NULL when it failed) and then has
+ * said why in the struct xr_error it was given: one line of text and the class of the failure. err may be NULL. A
+ * fact that cannot be measured is no error: it is a fact whose status says so, with a reason.
  *
- * The library never prints, never exits, never reads the environment, installs no signal handlers and keeps no global
- * state. Two sessions may live side by side, but measuring with two at once spoils both. NULL where something is
- * needed is an error or an empty answer. When memory runs out, a call fails like any other, what it was building is lost, and
- * the session is good for nothing but xr_session_free(). Strings given in options are needed until the call returns; strings
- * handed out live as long as their owner.
+ * The library never prints, never exits, never reads the environment, installs no signal handlers and keeps no
+ * global state. Two sessions may live side by side, but measuring with two at once spoils both. NULL where
+ * something is needed is an error or an empty answer. When memory runs out, a call fails like any other, what it
+ * was building is lost, and the session is good for nothing but xr_session_free(). Strings given in options are
+ * needed until the call returns; strings handed out live as long as their owner.
  */
 #ifndef XRAY_H
 #define XRAY_H
@@ -97,8 +97,8 @@ struct xr_progress {
 	bool finished;         /* this micro-benchmark has just ended */
 };
 
-/* Who is asked: the clock; hardware counters, where there are any; or both, of which the clock decides and counters make surer
- * or less sure. */
+/* Who is asked: the clock; hardware counters, where there are any; or both, of which the clock decides and
+ * counters make surer or less sure. */
 enum xr_oracle { XR_ORACLE_BOTH, XR_ORACLE_TIME, XR_ORACLE_COUNTERS };
 
 /* What to measure. {0} is everything. */
@@ -142,8 +142,8 @@ struct xr_statement {
 struct xr_description *xr_session_time(struct xr_session *session, const struct xr_statement *statement,
                                        const struct xr_plan *plan, struct xr_outcome *outcome, struct xr_error *err);
 
-/* Removes what was kept in a cache directory (xr_options.cache), and nothing else that may be there. One that is not there
- * is empty. *files and *bytes get how much it was. */
+/* Removes what was kept in a cache directory (xr_options.cache), and nothing else that may be there. One that is
+ * not there is empty. *files and *bytes get how much it was. */
 int xr_cache_clear(const char *path, size_t *files, uint64_t *bytes, struct xr_error *err);
 
 /* ---- facts -------------------------------------------------------------------------------------------------- */
@@ -195,15 +195,15 @@ const char *xr_fact_points_id(const struct xr_fact *fact, size_t i);
 bool xr_description_points(const struct xr_description *d, const char *id, struct xr_points *points);
 bool xr_description_points_at(const struct xr_description *d, size_t i, struct xr_points *points); /* false: no i-th */
 
-/* Measured once, then read: from a file in `dir` (a directory of the caller's own, made if missing) that belongs to this
- * CPU, kernel, control group and its limits, compiler, version, and what the plan selects. max_age_s: measured anew when
- * older; 0: never. options and plan may be NULL. */
+/* Measured once, then read: from a file in `dir` (a directory of the caller's own, made if missing) that belongs
+ * to this CPU, kernel, control group and its limits, compiler, version, and what the plan selects. max_age_s:
+ * measured anew when older; 0: never. options and plan may be NULL. */
 struct xr_description *xr_description_stored(const char *dir, double max_age_s, const struct xr_options *options,
                                              const struct xr_plan *plan, struct xr_error *err);
 
-/* Blocks of a matrix multiply by the model of Low et al. (ACM TOMS 43, 2016): mr × nr of C stay in registers, a sliver of
- * A of kc in the first cache, mc × kc of A in the second, kc × nc of B in the third. mr and nr other than 0 are kept as
- * given. claimed: by the cache sizes that the OS claims. -1: the first cache is not known. */
+/* Blocks of a matrix multiply by the model of Low et al. (ACM TOMS 43, 2016): mr × nr of C stay in registers, a
+ * sliver of A of kc in the first cache, mc × kc of A in the second, kc × nc of B in the third. mr and nr other
+ * than 0 are kept as given. claimed: by the cache sizes that the OS claims. -1: the first cache is not known. */
 struct xr_blocking {
 	int mr, nr, kc, mc, nc;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The agent: carries generated nano-benchmarks to the target and times them there.
  *
- * It reads lines and answers with lines, so that any pipe will do (a process, a runner in front of it, ssh). Compiled
- * with XR_BAKED the lines come from a table inside the program, for targets that cannot be talked to.
+ * It reads lines and answers with lines, so that any pipe will do (a process, a runner in front of it, ssh).
+ * Compiled with XR_BAKED the lines come from a table inside the program, for targets that cannot be talked to.
  *
  *   hello                             hello 1 COST_NS GRANULE_NS REFERENCE_ADDS ALONE CPU REPEATS
  *   about                             about CHAR SHORT INT LONG POINTER FLOAT DOUBLE big|little FRESH NOW_NS: see nature.h
@@ -22,8 +22,8 @@
  *   clear                             forgets all specifications of this batch; buffers stay
  *   quit
  *
- * `try I` is said before specification I runs for the first time: when the agent dies or falls silent, that one did it.
- * Nothing is printed while samples are taken.
+ * `try I` is said before specification I runs for the first time: when the agent dies or falls silent, that one
+ * did it. Nothing is printed while samples are taken.
  */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE

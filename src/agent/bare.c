@@ -115,7 +115,8 @@ static unsigned long common_divisor(unsigned long a, unsigned long b)
 	return a;
 }
 
-/* A ring through all places. Out of order: in steps that have no common divisor with their number, which needs no table. */
+/* A ring through all places. Out of order: in steps that have no common divisor with their number, which needs no
+ * table. */
 static void *make_ring(const struct xr_bare_spec *s)
 {
 	unsigned long n = chain_length(s), step = 1, at = 0, next, i;

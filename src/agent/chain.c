@@ -556,9 +556,9 @@ static double run_script(struct xr_agent_chain *c, unsigned long reps, double *t
 	return accesses;
 }
 
-/* Places of a ring at random, for a while. Going round in one order, a tree of bits that stands for the age of lines may
- * leave a stranger in its set for ever while our own lines push each other out, most of all where the number of ways is
- * no power of two; in changing orders he goes sooner or later. */
+/* Places of a ring at random, for a while. Going round in one order, a tree of bits that stands for the age of
+ * lines may leave a stranger in its set for ever while our own lines push each other out, most of all where the
+ * number of ways is no power of two; in changing orders he goes sooner or later. */
 static void drive_strangers_out(const struct xr_agent_chain *c, const struct phase *p)
 {
 	uint64_t state = p->n;

@@ -8,7 +8,8 @@ static double cost_ns, granule_ns;
 static int repeats;
 static unsigned long reference_reps = 2;
 static int reference_adds; /* additions in the time of one multiplication; 0: not known yet */
-/* Per repetition. Additions lose 1 % at 64, for the loop's own counter takes an adder now and then; more costs compiling. */
+/* Per repetition. Additions lose 1 % at 64, for the loop's own counter takes an adder now and then; more costs
+ * compiling. */
 enum { REFERENCE_OPS = 128 };
 
 #if defined(XR_CYCLES_PER_SECOND) && !defined(XR_NOW_NS)
@@ -62,9 +63,9 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Looks at a simulated clock take the same, but for a cycle that an instruction before them leaves over and for nanoseconds
- * rounded to whole ones: then some work of changing length comes between, and the step is what divides every difference.
- * 0: they differ, or it stands still. */
+/* Looks at a simulated clock take the same, but for a cycle that an instruction before them leaves over and for
+ * nanoseconds rounded to whole ones: then some work of changing length comes between, and the step is what
+ * divides every difference. 0: they differ, or it stands still. */
 static double find_common_step(void)
 {
 	enum { LOOKS = 96, SETTLED = 32, SAME = 64 };
@@ -265,8 +266,8 @@ int xr_clock_repeats(void)
 	return repeats;
 }
 
-/* The same work takes the same time to the last step of the clock, again and again, though it takes thousands of them; now
- * and then a miss more, for the clock's own code has to be fetched, too. */
+/* The same work takes the same time to the last step of the clock, again and again, though it takes thousands of
+ * them; now and then a miss more, for the clock's own code has to be fetched, too. */
 static int find_repeats(void)
 {
 	enum { TIMES = 16 };
@@ -305,7 +306,8 @@ void xr_clock_init(int known_repeats)
 
 enum { STREAM_OPS = 96 }; /* per repetition */
 
-/* Independent additions, as many at once as most cores start: whoever uses the core's other thread takes some of them. */
+/* Independent additions, as many at once as most cores start: whoever uses the core's other thread takes some of
+ * them. */
 static unsigned long stream_of_adds(unsigned long reps)
 {
 	unsigned long a = operands[0], b = a, c = a, d = a, e = a, f = a, q = operands[1];
@@ -320,7 +322,8 @@ static unsigned long stream_of_adds(unsigned long reps)
 	return a + b + c + d + e + f;
 }
 
-/* Independent additions against dependent multiplications, which leave room for a neighbour: no clock frequency in it. */
+/* Independent additions against dependent multiplications, which leave room for a neighbour: no clock frequency
+ * in it. */
 struct look {
 	double adds_ns, muls_ns;
 };

@@ -27,11 +27,11 @@ void xr_reference_find(int adds);
 double xr_reference_spin(unsigned long reps, double *ns); /* so many repetitions; returns the operations done */
 int xr_reference_adds(void);
 
-/* Does nobody else use this core just now? The core's other hardware thread, which on a virtual machine may be anybody's,
- * takes its share of the units, for microseconds at a time: beside a busy neighbour, between 2 and 70 % of such short
- * stretches were still quick. Some independent additions tell: they take longer than they did at their best.
- * Where the clock is too coarse to tell, the answer is yes.
- * Their best has to be found first: known is what xr_core_find() said in an earlier agent, 0: nothing yet. */
+/* Does nobody else use this core just now? The core's other hardware thread, which on a virtual machine may be
+ * anybody's, takes its share of the units, for microseconds at a time: beside a busy neighbour, between 2 and 70
+ * % of such short stretches were still quick. Some independent additions tell: they take longer than they did at
+ * their best. Where the clock is too coarse to tell, the answer is yes. Their best has to be found first: known
+ * is what xr_core_find() said in an earlier agent, 0: nothing yet. */
 double xr_core_find(double known);
 int xr_core_is_ours(void);
 double xr_core_slowdown(void); /* how many times as long as at their best such additions take; 1: too coarse a clock */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Hardware counters, see count.h. Linux has them behind perf_event_open(), if the kernel, the machine and the administrator let
- * it: what cannot be opened is not there. */
+/* Hardware counters, see count.h. Linux has them behind perf_event_open(), if the kernel, the machine and the
+ * administrator let it: what cannot be opened is not there. */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif

@@ -15,9 +15,9 @@ enum xr_counter {
 	XR_COUNTERS
 };
 
-/* Events of one run of `work`, by counter; -1: there is no such counter, or it was shared with others while it ran. The
- * least of eight runs, the least that a run of nothing counts taken off. Counters are used one at a time, so that none is
- * multiplexed. */
+/* Events of one run of `work`, by counter; -1: there is no such counter, or it was shared with others while it
+ * ran. The least of eight runs, the least that a run of nothing counts taken off. Counters are used one at a
+ * time, so that none is multiplexed. */
 void xr_count(void (*work)(void *self), void *self, double events[XR_COUNTERS]);
 
 void xr_count_release(void);

@@ -15,8 +15,8 @@ enum {
 };
 
 void *xr_follow(void *at, size_t n); /* n steps from there; returns where they end */
-/* The same with nothing but the loop around sixteen loads, however many steps: where times repeat to the cycle, those left over
- * must not cost more than the others. */
+/* The same with nothing but the loop around sixteen loads, however many steps: where times repeat to the cycle,
+ * those left over must not cost more than the others. */
 void *xr_follow_evenly(void *at, size_t n);
 /* What its loop adds to each load, on a core that does one thing after the other; times must repeat. */
 double xr_follow_overhead_ns(double (*now_ns)(void));

@@ -73,8 +73,8 @@ typedef unsigned XR_uv64i32 __attribute__((vector_size(64)));
 /* Labels, not comments: every assembler reads them. They mark the timed loop for the look at the compiled code. */
 #define XR_BEGIN(id) __asm__ volatile("xr_begin_" id "_%=:" : :)
 #define XR_END(id) __asm__ volatile("xr_end_" id "_%=:" : :)
-/* The middle half of the loop's body, without what compilers do at its ends. Numbered, all of them, in case the compiler
- * unrolls the loop or writes its end twice. */
+/* The middle half of the loop's body, without what compilers do at its ends. Numbered, all of them, in case the
+ * compiler unrolls the loop or writes its end twice. */
 #define XR_MIDDLE(id) __asm__ volatile("xr_middle_" id "_%=:" : :)
 #define XR_LAST(id) __asm__ volatile("xr_last_" id "_%=:" : :)
 /* The value passes through an asm that might change it: the statement before must be done, and in a register. */

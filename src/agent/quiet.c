@@ -19,17 +19,18 @@ enum {
 	ADDS_EVERY = 4, /* quick looks */
 };
 
-/* Jumps are mispredicted more or less often, so looks at rest differ by some percent; those beside a busy neighbour are a
- * tenth above. The quickest looks of all are luck; the hundredth part is at the lower end of what is usual. */
+/* Jumps are mispredicted more or less often, so looks at rest differ by some percent; those beside a busy
+ * neighbour are a tenth above. The quickest looks of all are luck; the hundredth part is at the lower end of what
+ * is usual. */
 static const double luck = 0.01, within = 1.055;
 static const double rare = 0.001; /* chains seen less often than that are no level of the clock */
 
-/* A neighbour's pauses last many looks: who finds the core alone finds it so the next time as well. The quick ones among
- * looks that were never alone come singly. */
+/* A neighbour's pauses last many looks: who finds the core alone finds it so the next time as well. The quick
+ * ones among looks that were never alone come singly. */
 static const double stays = 0.35;
 
-/* A neighbour who does the same all the time, from the first look on, would pass for nobody. But it takes units away from
- * independent additions, which looks that found nobody may not show. */
+/* A neighbour who does the same all the time, from the first look on, would pass for nobody. But it takes units
+ * away from independent additions, which looks that found nobody may not show. */
 static const double crowded = 1.3;
 
 static const double fresh_ns = 4e3;
@@ -75,7 +76,8 @@ static int bin_of(double value, double bin, int bins)
 }
 
 /* Did the chain take what it takes at rest, at this frequency of the clock? A neighbour makes it longer by some
- * thousandths, more or less; a step of the clock is some hundredths. So: is it as quick as the quickest of those nearby? */
+ * thousandths, more or less; a step of the clock is some hundredths. So: is it as quick as the quickest of those
+ * nearby? */
 static int chain_is_steady(double chain_ns)
 {
 	int at = bin_of(chain_ns, quiet.chain_bin, RANGE * PER_CHAIN);

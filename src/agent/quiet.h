@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Does somebody else use this core, as far as running code can tell?
  *
- * The core's other hardware thread, when busy, slows every jump, takes its share of the instruction cache and, on some
- * machines, half of the instruction TLB. It comes and goes, for microseconds or for seconds; what a code walk shows then
- * is not the machine. A short row of jumps tells: while nobody is there it takes the same time again and again, and less
- * than ever else.
+ * The core's other hardware thread, when busy, slows every jump, takes its share of the instruction cache and, on
+ * some machines, half of the instruction TLB. It comes and goes, for microseconds or for seconds; what a code
+ * walk shows then is not the machine. A short row of jumps tells: while nobody is there it takes the same time
+ * again and again, and less than ever else.
  */
 #ifndef XR_AGENT_QUIET_H
 #define XR_AGENT_QUIET_H

@@ -68,8 +68,8 @@ static int is_script(const struct xr_agent_spec *s)
 	return s->kind == XR_SPEC_CHAIN && xr_chain_is_script(s->chain);
 }
 
-/* Where every cycle counts, a look before brings what looking itself needs: it would be missed in one run, and not in the
- * next. */
+/* Where every cycle counts, a look before brings what looking itself needs: it would be missed in one run, and
+ * not in the next. */
 static double timed_run(struct xr_agent_spec *s, unsigned long reps, double *ops)
 {
 	double start = xr_clock_repeats() ? (xr_now_ns(), xr_now_ns()) : xr_now_ns(), inside = 0;
@@ -126,8 +126,8 @@ static unsigned long lap_of(const struct xr_agent_spec *s)
 	return s->kind == XR_SPEC_CHAIN ? xr_chain_lap(s->chain) : s->kind == XR_SPEC_WALK ? xr_walk_lap(s->walk) : 1;
 }
 
-/* Times that repeat exactly need no length against noise: some hundred operations, in whole laps, so that each place of a
- * walk counts alike, and so many that the clock's step does not matter. */
+/* Times that repeat exactly need no length against noise: some hundred operations, in whole laps, so that each
+ * place of a walk counts alike, and so many that the clock's step does not matter. */
 static void calibrate_exactly(struct xr_agent_spec *s)
 {
 	/* jumps come in a fresh order every lap: the mean over orders is what counts */
@@ -227,8 +227,8 @@ static void sample_team(int i)
 		add_sample(i, &out[k]);
 }
 
-/* Waits until nobody else uses the core: a neighbour on its other thread that is not busy all the time leaves it alone for
- * milliseconds, ten or twenty times a second. Not for ever. */
+/* Waits until nobody else uses the core: a neighbour on its other thread that is not busy all the time leaves it
+ * alone for milliseconds, ten or twenty times a second. Not for ever. */
 static int wait_for_core(void)
 {
 	const double most_ns = 2e7;
@@ -256,8 +256,8 @@ static void time_work(struct xr_agent_spec *s, struct xr_team_sample *t)
 	}
 }
 
-/* As many turns of a loop as of one with twice the statements: what the loop itself takes cancels. And of each so many turns
- * more: what the look at the clock threw out of a small cache, and is missed on the way in, does, too. */
+/* As many turns of a loop as of one with twice the statements: what the loop itself takes cancels. And of each so
+ * many turns more: what the look at the clock threw out of a small cache, and is missed on the way in, does, too. */
 static void time_twins(struct xr_agent_spec *s, struct xr_team_sample *t)
 {
 	int *twin[2] = {&s->nano, &s->twin};
@@ -295,8 +295,8 @@ static void sample_exactly(int i)
 	add_sample(i, &t);
 }
 
-/* Streams of operations are timed while nobody else uses the core: what is timed lies between two looks that found it so.
- * Gives up after a while, and says that the sample was disturbed. */
+/* Streams of operations are timed while nobody else uses the core: what is timed lies between two looks that
+ * found it so. Gives up after a while, and says that the sample was disturbed. */
 static void sample_ops(int i)
 {
 	const int tries = patience_ns > 0 ? 12 : 4;

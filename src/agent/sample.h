@@ -32,8 +32,8 @@ extern const int xr_nano_count;
 
 double xr_spec_run_ops(void *self, unsigned long reps); /* self: index of the function. Returns the operations done */
 
-/* How long samples are, if wanted_ns > 0, and how long walks of this batch may wait for moments in which nobody else uses the
- * core. */
+/* How long samples are, if wanted_ns > 0, and how long walks of this batch may wait for moments in which nobody
+ * else uses the core. */
 void xr_sampling_begin(double wanted_ns, double wait_ns);
 
 /* To be spent on waiting until the core is ours, by streams of operations; replaces what is left of it. */
@@ -43,8 +43,8 @@ void xr_sampling_patience(double ns);
 void xr_spec_calibrate(struct xr_agent_spec *spec);
 void xr_spec_wake_up(struct xr_agent_spec *spec);
 
-/* `rounds` samples of each of these k specifications of `all`, one round after the other, in random order; says what they were,
- * then xr_say_done(). */
+/* `rounds` samples of each of these k specifications of `all`, one round after the other, in random order; says
+ * what they were, then xr_say_done(). */
 void xr_take_rounds(struct xr_agent_spec *all, int rounds, int *idx, int k);
 void xr_say_done(void);
 

@@ -8,12 +8,13 @@
  *   n = xr_team_round(team, sample_ns, …)     each round: one sample (XR_SLICES: as many as were seen)
  *   xr_team_free(team), xr_pool_free(pool)
  *
- * The line:  team KIND BYTES WINDOW_NS N  then N times  CPU WORK
- * KIND is together wall pingpong pipe false slices switch (enum xr_team_kind in that order); CPU is -1 for wherever the
- * OS likes; WORK is the index of a work of the same batch, or -1. words[0] is KIND.
+ * The line:  team KIND BYTES WINDOW_NS N  then N times  CPU WORK KIND is together wall pingpong pipe false slices
+ * switch (enum xr_team_kind in that order); CPU is -1 for wherever the OS likes; WORK is the index of a work of
+ * the same batch, or -1. words[0] is KIND.
  *
- * Threads live in the pool and sleep between rounds, so a team that waits for its turn disturbs nobody. The main thread
- * sleeps while a team runs. Compiled with -DXR_NO_THREADS, xr_team_make() says that there are no threads here.
+ * Threads live in the pool and sleep between rounds, so a team that waits for its turn disturbs nobody. The main
+ * thread sleeps while a team runs. Compiled with -DXR_NO_THREADS, xr_team_make() says that there are no threads
+ * here.
  */
 #ifndef XR_AGENT_TEAM_H
 #define XR_AGENT_TEAM_H

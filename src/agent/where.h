@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* On which CPU the agent runs.
  *
- * The other hardware thread of a core may be busy, on a virtual machine with anybody's work, for seconds on end; the next
- * core is left alone meanwhile. So an agent may be told of several CPUs that are idle and alike, and goes on on another
- * one when it finds no peace where it is. Which one it was does not matter: every sample carries its own reference.
+ * The other hardware thread of a core may be busy, on a virtual machine with anybody's work, for seconds on end;
+ * the next core is left alone meanwhile. So an agent may be told of several CPUs that are idle and alike, and
+ * goes on on another one when it finds no peace where it is. Which one it was does not matter: every sample
+ * carries its own reference.
  */
 #ifndef XR_AGENT_WHERE_H
 #define XR_AGENT_WHERE_H
@@ -24,8 +25,8 @@ void xr_where_settle(void);
 /* Something was timed in peace: it is good to be here. */
 void xr_where_at_peace(void);
 
-/* Called while waiting: after some milliseconds in which nothing was timed in peace it goes elsewhere, if there is such a
- * place. */
+/* Called while waiting: after some milliseconds in which nothing was timed in peace it goes elsewhere, if there
+ * is such a place. */
 void xr_where_restless(void);
 
 #endif

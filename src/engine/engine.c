@@ -131,7 +131,8 @@ static double weight_s(const struct xr_micro *micro)
 	return micro->cost_s < 2 ? micro->cost_s : 2;
 }
 
-/* What takes little and matters: the long ones leave it somewhat more than what it says it takes, and it may take longer. */
+/* What takes little and matters: the long ones leave it somewhat more than what it says it takes, and it may take
+ * longer. */
 static const double cheap_s = 0.5, grace = 1.5;
 
 static double needs_s(const struct xr_run *run, const struct xr_micro *micro)
@@ -148,9 +149,9 @@ static double kept_s(const struct xr_run *run)
 	return sum_s;
 }
 
-/* What is asked for most comes first, and none of it may eat the time of the others: each gets its share of what is left,
- * by its cost among those that are still to come and matter as much; what it does not use is the others'. One that takes
- * much longer than it said is stopped all the same. */
+/* What is asked for most comes first, and none of it may eat the time of the others: each gets its share of what
+ * is left, by its cost among those that are still to come and matter as much; what it does not use is the
+ * others'. One that takes much longer than it said is stopped all the same. */
 static double deadline_s(const struct xr_run *run)
 {
 	double now_s = xr_now_s(), end_s = run->end_s, ahead_s = 0;

@@ -48,9 +48,9 @@ static size_t count_finds(const struct xr_micro *micro, const char *sel)
 	return n;
 }
 
-/* How many facts under a selector the micro-benchmark must find to be asked. A family ("cache") asks all who find any of
- * it. A part of one ("cache.l1d") asks who finds most of it, and those who find half as much: what others add to it, at
- * a high price (who shares it), is asked for by name. */
+/* How many facts under a selector the micro-benchmark must find to be asked. A family ("cache") asks all who find
+ * any of it. A part of one ("cache.l1d") asks who finds most of it, and those who find half as much: what others
+ * add to it, at a high price (who shares it), is asked for by name. */
 static size_t least_finds(const struct xr_micro *const *table, const char *sel)
 {
 	size_t most = 1;

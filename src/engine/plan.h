@@ -24,9 +24,9 @@ struct xr_order {
 	size_t n_needed;
 };
 
-/* hurried: what most people ask for comes first (clock, caches, TLBs, main operations, memory), whatever it costs; else the
- * cheapest. Everything in the order comes from the arena. -1: a selector that fits nothing (with the nearest that would), or
- * descriptors that need each other in a circle. */
+/* hurried: what most people ask for comes first (clock, caches, TLBs, main operations, memory), whatever it
+ * costs; else the cheapest. Everything in the order comes from the arena. -1: a selector that fits nothing (with
+ * the nearest that would), or descriptors that need each other in a circle. */
 int xr_order_make(struct xr_order *order, struct xr_arena *arena, const struct xr_micro *const *table,
                   const char *const *select, size_t n_select, bool hurried, struct xr_error *err);
 

@@ -120,8 +120,8 @@ const struct xr_target_info *xr_run_info(const struct xr_run *run)
 	return xr_target_info(run->target);
 }
 
-/* A quarter of the memory: there are several buffers, and others want some, too. Half, where there is so little that a cache
- * may be as large as a quarter. */
+/* A quarter of the memory: there are several buffers, and others want some, too. Half, where there is so little
+ * that a cache may be as large as a quarter. */
 uint64_t xr_run_room(const struct xr_run *run)
 {
 	const uint64_t memory = xr_run_info(run)->memory_bytes, little = 1 << 20;

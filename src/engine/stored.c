@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* A description that is measured once and read afterwards: what a self-tuning program asks for when it starts.
  *
- * The file's name is a hash of what facts hang on: CPU, kernel, control group and its limits, the CPUs allowed, compiler
- * and flags, what was asked for. Another machine, or the same in another container, is another file. The directory is held as
- * the cache's is: by a descriptor, after all of its parents were checked.
+ * The file's name is a hash of what facts hang on: CPU, kernel, control group and its limits, the CPUs allowed,
+ * compiler and flags, what was asked for. Another machine, or the same in another container, is another file. The
+ * directory is held as the cache's is: by a descriptor, after all of its parents were checked.
  */
 #include "target/host/os.h"
 #include "util/arena.h"
@@ -41,8 +41,8 @@ static uint64_t mix_file(uint64_t key, const char *path)
 	return xr_hash(key, &st.st_mtim, sizeof st.st_mtim);
 }
 
-/* The compiler is known by its file, where that is in one of the usual places: asking it for its version would take longer
- * than reading the answer. */
+/* The compiler is known by its file, where that is in one of the usual places: asking it for its version would
+ * take longer than reading the answer. */
 static uint64_t mix_compiler(uint64_t key, struct xr_arena *arena, const char *command)
 {
 	static const char *const places[] = {"", "/usr/local/bin/", "/usr/bin/", "/bin/"};
@@ -82,8 +82,8 @@ static uint64_t key_of(struct xr_arena *arena, const struct xr_options *options,
 	return plan && plan->quick ? mix(key, "quick") : key;
 }
 
-/* NULL: not there, too old, from the future (a clock that was set back would keep it for ever), or not to be read, which is no
- * error: it is measured anew. */
+/* NULL: not there, too old, from the future (a clock that was set back would keep it for ever), or not to be
+ * read, which is no error: it is measured anew. */
 static struct xr_description *read_if_fresh(int dir, const char *name, double max_age_s)
 {
 	struct xr_strbuf text = {0};

@@ -94,9 +94,10 @@ void xr_description_set_micro(struct xr_description *d, const char *micro);
 struct xr_fact *xr_description_edit(struct xr_description *d, const char *id);
 void xr_fact_claim(struct xr_fact *fact, json_t *claimed);
 
-/* Does `id` fall under selector `sel`? A selector is an id, or a prefix of whole dotted words ("cache", "op.add"). The
- * word `*` on either side stands for any one word, so that `id` may be a pattern of a micro-benchmark's finds. Facts of other
- * types of cores ("type.1.cache.l1d.ways") also fall under what the same fact of the first type falls under. */
+/* Does `id` fall under selector `sel`? A selector is an id, or a prefix of whole dotted words ("cache",
+ * "op.add"). The word `*` on either side stands for any one word, so that `id` may be a pattern of a
+ * micro-benchmark's finds. Facts of other types of cores ("type.1.cache.l1d.ways") also fall under what the same
+ * fact of the first type falls under. */
 bool xr_id_matches(const char *id, const char *sel);
 /* The same, and all words of both are used up: `sel` names this id alone. */
 bool xr_id_is(const char *id, const char *sel);

@@ -279,7 +279,8 @@ static uint32_t nru_late_victim(const struct xr_array *a, uint64_t *lines)
 
 /* ---- LRU among groups of tree-PLRU ---- */
 
-/* A word for the trees (T bits a group, nodes from 1 on) and one for the order of groups, four bits each, latest use lowest. */
+/* A word for the trees (T bits a group, nodes from 1 on) and one for the order of groups, four bits each, latest
+ * use lowest. */
 static void group_use(const struct xr_array *a, uint64_t *lines, uint32_t way)
 {
 	const uint32_t leaves = xr_policy_leaves(a->policy), group = way / leaves;

@@ -73,8 +73,9 @@ struct xr_victim {
 uint64_t *xr_array_put(struct xr_array *array, uint64_t set, uint64_t key, struct xr_victim *victim);
 void xr_array_drop(struct xr_array *array, uint64_t set, uint64_t *line);
 
-/* Of the lines of a set whose keys have `bits` in the places of `mask`, how many there are, and one that may go: the
- * oldest where age counts, else any. NULL: none. For arrays of at most 64 ways, of which some keys may have but a part. */
+/* Of the lines of a set whose keys have `bits` in the places of `mask`, how many there are, and one that may go:
+ * the oldest where age counts, else any. NULL: none. For arrays of at most 64 ways, of which some keys may have
+ * but a part. */
 uint64_t *xr_array_oldest_of(struct xr_array *array, uint64_t set, uint64_t mask, uint64_t bits, uint32_t *count);
 
 #endif

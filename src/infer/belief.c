@@ -90,8 +90,8 @@ double xr_belief_of(const struct xr_belief *b, const double *value, double *best
 	return most;
 }
 
-/* A channel with Gaussian noise: half the logarithm of one plus signal over noise, where the signal is how far apart the
- * hypotheses that are still believed are. */
+/* A channel with Gaussian noise: half the logarithm of one plus signal over noise, where the signal is how far
+ * apart the hypotheses that are still believed are. */
 double xr_belief_tells(const struct xr_belief *b, const double *predicted, double sigma)
 {
 	double all = total(b), mean = 0, square = 0, weight = 0;

@@ -201,18 +201,15 @@ struct hypothesis {
  * of sets, the more so where single bits of the address choose the set: then any other number takes a division. */
 static double prior_of(unsigned odd, size_t ways, bool regular)
 {
-	size_t w = ways;
+	const double of_sets = odd == 1   ? 1
+	                       : odd == 3 ? 0.1
+	                       : odd == 5 ? 0.06
+	                                  : 0.03,
+		     divides = regular && odd > 1 ? 0.5 : 1;
 
-	while (w % 2 == 0)
-		w /= 2;
-	return (odd == 1 ? 1
-	                 : (odd == 3   ? 0.05
-	                    : odd == 5 ? 0.02
-	                               : 0.01) *
-	                           (regular ? 0.2 : 1)) *
-	       (w == 1   ? 1
-	        : w <= 5 ? 0.5
-	                 : 0.15);
+	while (ways % 2 == 0)
+		ways /= 2;
+	return of_sets * divides * (ways == 1 ? 1 : ways <= 5 ? 0.5 : 0.15);
 }
 
 /* Numbers of sets, what others take, misfits, spread: with one law. h NULL: only counts. */
@@ -397,6 +394,10 @@ struct xr_scatter_answer xr_scatter_infer(struct xr_arena *arena, const struct x
 	a.none = xr_belief_p(&b, n);
 	a.p_capacity = xr_belief_of(&b, capacity, &a.capacity);
 	a.p_ways = xr_belief_of(&b, ways, &a.ways);
+	for (size_t i = 0; i < n && q->expected > 0; i++) {
+		a.p_expected += fabs(capacity[i] / q->expected - 1) < 1e-3 ? xr_belief_p(&b, i) : 0;
+		a.p_half += fabs(2 * capacity[i] / q->expected - 1) < 1e-3 ? xr_belief_p(&b, i) : 0;
+	}
 	mean_of(&b, best, capacity, &a);
 	return a;
 }

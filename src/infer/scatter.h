@@ -38,6 +38,7 @@ struct xr_scatter_question {
 	/* lines of a page offset were seen to share few sets: bits of the address choose the set, not a hash */
 	bool regular;
 	bool pairs;        /* lines were drawn in pairs of neighbours: a prefetcher may bring the one along with the other */
+	double expected;   /* bytes that somebody else says it has; 0: nobody */
 	double most_lost;  /* share of the level that others may take: 0 on a machine of one's own */
 };
 
@@ -47,6 +48,7 @@ struct xr_scatter_answer {
 	double near, far;            /* cycles of the best hypothesis */
 	/* of the capacity, whatever number of sets is likely: bytes, relative standard deviation */
 	double mean, spread;
+	double p_expected, p_half;   /* probability of the capacity that was expected, and of half of it */
 	double none;                 /* probability */
 };
 

@@ -18,8 +18,7 @@ enum {
 	SHARED = 10,  /* points of a curve that share what makes them differ from the book: one says as much as all */
 };
 /* Most cores have nothing before the instruction cache that jumps would notice, and next levels far behind; wrong
- * by ten, this
- * moves what a curve of thirty points says by two nats of dozens. */
+ * by ten, this moves what a curve of thirty points says by two nats of dozens. */
 static const double prior_one = 0.6, prior_behind = 0.15, prior_decoded = 0.15;
 static const double prior_flat = 0.1;                    /* everything that was tried fits */
 static const double prior_odd = 0.02, prior_fold = 0.05; /* sets that are no power of two, folded index: few machines */
@@ -377,8 +376,8 @@ void xr_stack_geometry(struct xr_stack *s, uint64_t most_sets)
 	for (size_t i = 0; i < s->n; i++) {
 		const struct xr_stack_hypothesis *h = &s->h[i];
 		const unsigned ways = xr_stack_capacity(s, i), behind = !h->decoded && h->model.second.ways;
-		/* once for each capacity and kind: policies are tried anew. Whether code is decoded before it, the first curves
-		 * say: others are asked with one kind of block */
+		/* once for each capacity and kind: policies are tried anew. Whether code is decoded before it,
+		 * the first curves say: others are asked with one kind of block */
 		if (ways >= 1024 || h->decoded != s->h[0].decoded || done[h->decoded][behind][ways] ||
 		    s->belief.log[i] < s->belief.log[0] - IN_PLAY)
 			continue;
@@ -408,9 +407,8 @@ void xr_stack_again(struct xr_stack *s, const struct xr_conflict_point *point, s
 
 double xr_stack_tells(struct xr_stack *s, const struct xr_conflict_point *question)
 {
-	/* What policies do is not known to the letter, so the shapes of curves are worth less than they seem: what
-	 * seems decided by
-	 * them is asked all the same. */
+	/* What policies do is not known to the letter, so the shapes of curves are worth less than they seem:
+	 * what seems decided by them is asked all the same. */
 	struct xr_belief doubted = xr_belief_new(s->c.arena, s->n, NULL);
 	double *predicted = xr_arena_array(s->c.arena, double, s->n + 1), base = NAN;
 	if (xr_watch_over(s->c.watch))

@@ -5,11 +5,9 @@
  *   geometry  the same capacities with every number of sets and ways that makes that curve; questions of other
  * strides decide
  *
- * Three kinds of stack compete. One array. One with a level behind it. One with a cache of decoded code before it:
- * then blocks
- * full of statements overflow that one early, blocks without them late or never, and the cache is what does not
- * depend on what
- * stands in a block.
+ * Three kinds of stack compete. One array. One with a level behind it. One with a cache of decoded code before
+ * it: then blocks full of statements overflow that one early, blocks without them late or never, and the cache is
+ * what does not depend on what stands in a block.
  */
 #ifndef XR_INFER_STACK_H
 #define XR_INFER_STACK_H
@@ -53,9 +51,8 @@ const struct xr_conflict_array *xr_stack_array(const struct xr_stack_hypothesis 
 /* Units of the first stride that fit it. */
 unsigned xr_stack_capacity(const struct xr_stack *stack, size_t i);
 
-/* The likeliest geometry whatever the policy: index of its likeliest hypothesis, n: none of these. *p: of its sets
- * and ways;
- * *p_capacity: of its units altogether. */
+/* The likeliest geometry whatever the policy: index of its likeliest hypothesis, n: none of these. *p: of its
+ * sets and ways; *p_capacity: of its units altogether. */
 size_t xr_stack_best(const struct xr_stack *stack, double *p, double *p_capacity);
 
 #endif

@@ -23,8 +23,9 @@ enum {
 static const double growth = 1.5;
 static const double many = 7;        /* misses of a lap */
 static const double most_of_one = 4; /* misses: where many classes overflow, one of them is enough */
-/* Of the misses of what is known to overflow: more than one class or page less. A tree of bits that is not full misses twice
- * with one page too many and seventeen times with two; where others make misses, too, that cannot be told. */
+/* Of the misses of what is known to overflow: more than one class or page less. A tree of bits that is not full
+ * misses twice with one page too many and seventeen times with two; where others make misses, too, that cannot be
+ * told. */
 static const double overflow_share = 0.1, overflow_share_disturbed = 0.4;
 
 static const double few_share = 0.2, few = 1.5; /* misses, of those of a whole class, and in all */
@@ -36,9 +37,9 @@ static bool may_go_on(const struct xr_laps *laps)
 
 /* ---- too many ------------------------------------------------------------------------------------------------------ */
 
-/* A short beginning of `order` that overflows: *result pages; 0: none does. (The shorter, the fewer classes overflow besides
- * one; of many that do, pages of all could go, but not together.) Learns by the way whether there are laps that
- * overflow only as long as they have not settled. */
+/* A short beginning of `order` that overflows: *result pages; 0: none does. (The shorter, the fewer classes
+ * overflow besides one; of many that do, pages of all could go, but not together.) Learns by the way whether
+ * there are laps that overflow only as long as they have not settled. */
 static int too_many(struct xr_laps *laps, const uint32_t *order, size_t n, size_t *fits, size_t *result)
 {
 	struct xr_lap lap[GRID];
@@ -96,9 +97,9 @@ struct core {
 	double misses; /* of a lap over all of them, at least */
 };
 
-/* Does it still overflow? If so, laps that miss far less than this one do not: other users of the machine make misses too,
- * but what goes on missing after pages were left out has lost one of several classes at most, or one page too many of
- * several. */
+/* Does it still overflow? If so, laps that miss far less than this one do not: other users of the machine make
+ * misses too, but what goes on missing after pages were left out has lost one of several classes at most, or one
+ * page too many of several. */
 static int weigh(struct xr_laps *laps, struct core *c, bool *yes)
 {
 	struct xr_lap lap = xr_lap_of(c->item, c->n);
@@ -137,8 +138,9 @@ static size_t keep_blocks(const struct round *r, uint32_t *left)
 	return kept;
 }
 
-/* Leaves out as many of these idle blocks as can go: all together; else, one half after the other. With as many members as
- * it takes and no more, what is true of each is true of all; when it is not, there are members to spare. */
+/* Leaves out as many of these idle blocks as can go: all together; else, one half after the other. With as many
+ * members as it takes and no more, what is true of each is true of all; when it is not, there are members to
+ * spare. */
 static int leave_out(struct xr_laps *laps, struct round *r, size_t from, size_t to)
 {
 	struct core rest = {xr_arena_array(xr_run_arena(laps->run), uint32_t, r->core->n), 0, 0};
@@ -211,8 +213,8 @@ static int weigh_last(struct xr_laps *laps, struct core *c, bool *yes)
 	return 0;
 }
 
-/* Thins what overflows until nothing can go. When the rest fits then, a page was left out on a wrong answer: back to what was
- * before. *found: something is left that overflows. */
+/* Thins what overflows until nothing can go. When the rest fits then, a page was left out on a wrong answer: back
+ * to what was before. *found: something is left that overflows. */
 static int thin_to_the_end(struct xr_laps *laps, struct core *c, bool *found)
 {
 	uint32_t *before = xr_arena_array(xr_run_arena(laps->run), uint32_t, c->n);
@@ -351,8 +353,8 @@ int xr_class_meets(const struct xr_laps *laps, const struct xr_class *class, siz
 		lap[i].apart = UINT64_C(8) << i;
 		lap[i].unsettled = laps->restless;
 	}
-	/* Neighbours only add misses, so the least counts; the second least, for there are freaks. With more flush lines
-	 * in between, the same class may miss less. */
+	/* Neighbours only add misses, so the least counts; the second least, for there are freaks. With more
+	 * flush lines in between, the same class may miss less. */
 	wide.least /= 2;
 	for (size_t i = 0; i < 2 * n; i++)
 		least[i] = INFINITY;

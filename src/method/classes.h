@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Classes of pages that compete for the same sets of a cache, found by laps (laps.h).
  *
- * Of a random sequence of pages, the shortest beginning that does not fit holds one page too many of some class. Blocks of
- * pages whose absence lets the rest still overflow are left out, and smaller ones, until no page can go: what is left is
- * one class, one page more than the level has ways. Group testing: few questions for many pages, and each about laps that
- * nobody disturbs.
+ * Of a random sequence of pages, the shortest beginning that does not fit holds one page too many of some class.
+ * Blocks of pages whose absence lets the rest still overflow are left out, and smaller ones, until no page can
+ * go: what is left is one class, one page more than the level has ways. Group testing: few questions for many
+ * pages, and each about laps that nobody disturbs.
  */
 #ifndef XR_METHOD_CLASSES_H
 #define XR_METHOD_CLASSES_H
@@ -26,8 +26,8 @@ struct xr_class {
 	const char *trouble; /* why there is none; NULL: there is one */
 };
 
-/* A class among the items of `order`, which must not be in laps->flush. Flush pages that belong to the class are moved from
- * laps->flush to it. Sets laps->least: fewer misses are not this class's. 0, or -1 as xr_run_time(). */
+/* A class among the items of `order`, which must not be in laps->flush. Flush pages that belong to the class are
+ * moved from laps->flush to it. Sets laps->least: fewer misses are not this class's. 0, or -1 as xr_run_time(). */
 int xr_class_find(struct xr_laps *laps, const struct xr_first *first, const uint32_t *order, size_t n,
                   struct xr_class *class);
 

@@ -19,8 +19,9 @@ static const double first_scale = 1.0 / 32; /* 32^n / n! is a number for hundred
 
 /* ---- odds ------------------------------------------------------------------------------------------------------------ */
 
-/* Ways to put n pages into m classes, none of which gets more than it has ways, are n! times the n-th coefficient of
- * (1 + x + x^2 / 2! + … + x^ways / ways!)^m. The n-th is kept divided by the n-th power of a scale that grows as m does. */
+/* Ways to put n pages into m classes, none of which gets more than it has ways, are n! times the n-th coefficient
+ * of (1 + x + x^2 / 2! + … + x^ways / ways!)^m. The n-th is kept divided by the n-th power of a scale that grows
+ * as m does. */
 struct series {
 	double *at, scale;
 	size_t n; /* coefficients */

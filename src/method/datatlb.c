@@ -43,8 +43,9 @@ static int pages_fit(void *self, const struct xr_rows *rows, bool *fit)
 	return 0;
 }
 
-/* More and more pages of one set until more of them miss no more often: then all do. Where most of the first, one too many,
- * stay, entries are thrown out by chance, the program's own pages stay among them, and their number is in doubt. */
+/* More and more pages of one set until more of them miss no more often: then all do. Where most of the first, one
+ * too many, stay, entries are thrown out by chance, the program's own pages stay among them, and their number is
+ * in doubt. */
 static int find_penalty(struct xr_data_tlb *t, uint64_t way, unsigned ways)
 {
 	const double same = 0.02, most_miss = 0.5;

@@ -146,7 +146,8 @@ static double too_large_for_one(const struct xr_effective *e)
 	return fmax(farther * e->alone, fmax(1.5 * e->inner, FEWEST * e->page));
 }
 
-/* Returns after more and more bytes, that size among them, until they do not take longer any more: what misses take then. */
+/* Returns after more and more bytes, that size among them, until they do not take longer any more: what misses
+ * take then. */
 static int see_far_end(struct xr_effective *e, struct xr_staircase *curve)
 {
 	double bytes = too_large_for_one(e), far = 0, last;

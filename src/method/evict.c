@@ -16,9 +16,9 @@ enum {
 static const double sample_ns = 10e3; /* short, to the same end */
 static const double waits = 0.2;      /* of the patience left, one call */
 
-/* In lines: no three at equal distances, none next to another or a power of two away, so that neither streams nor strides
- * are seen in them; one in each eight, for outer caches may have lines several times as long, and fetch these in pairs;
- * all different modulo 8, so that they go to different sets. */
+/* In lines: no three at equal distances, none next to another or a power of two away, so that neither streams nor
+ * strides are seen in them; one in each eight, for outer caches may have lines several times as long, and fetch
+ * these in pairs; all different modulo 8, so that they go to different sets. */
 static const uint32_t marks[] = {0, 9, 20, 26, 39, 46, 51, 61};
 /* As far from all of them, in lines, if 2, 4, 6 or 8 are used. */
 static const uint32_t besides[] = {6, 28, 48, 57};

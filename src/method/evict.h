@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Eviction: how far from the core is a page after others have been visited?
  *
- * The pages of a buffer are items; of each, the same few lines are used. What decides which set of a cache a line goes
- * to is its place in the page, equal for all items, and the page's physical place, which nobody knows: so all the lines
- * of an item go with it, and one probe reads several of them, enough for any clock.
+ * The pages of a buffer are items; of each, the same few lines are used. What decides which set of a cache a line
+ * goes to is its place in the page, equal for all items, and the page's physical place, which nobody knows: so
+ * all the lines of an item go with it, and one probe reads several of them, enough for any clock.
  *
- * The script: read the lines of item x; visit the others; read another line of x's page, so that its translation is at hand;
- * read the lines of x, timed.
+ * The script: read the lines of item x; visit the others; read another line of x's page, so that its translation
+ * is at hand; read the lines of x, timed.
  */
 #ifndef XR_METHOD_EVICT_H
 #define XR_METHOD_EVICT_H
@@ -44,8 +44,9 @@ uint64_t xr_evict_line(const struct xr_evict *evict, uint32_t i);
 /* Visits that a test of n items takes. */
 double xr_evict_visits(const struct xr_evict *evict, size_t n);
 
-/* Cycles per line of x after each of n sets of items, the lowest of the samples: whoever else runs on the machine pushes
- * x out too, but nobody brings it back. values[i] is NaN: could not be read, twice. 0, or -1 as xr_run_time(). */
+/* Cycles per line of x after each of n sets of items, the lowest of the samples: whoever else runs on the machine
+ * pushes x out too, but nobody brings it back. values[i] is NaN: could not be read, twice. 0, or -1 as
+ * xr_run_time(). */
 int xr_evict_values(struct xr_evict *evict, uint32_t x, const struct xr_items *others, size_t n, double *values);
 
 #endif

@@ -29,8 +29,8 @@ static uint32_t *random_order(struct xr_run *run, size_t n)
 	return order;
 }
 
-/* What a visit takes that hits the level, and how much readings of it differ: at the quietest of a few moments, for most of
- * what is asked is asked again when it looks like a miss. */
+/* What a visit takes that hits the level, and how much readings of it differ: at the quietest of a few moments,
+ * for most of what is asked is asked again when it looks like a miss. */
 static int calibrate(struct xr_laps *laps, const uint32_t *order, size_t n)
 {
 	enum { DRAWS = 9, MOMENTS = 4 };
@@ -150,7 +150,8 @@ static int find_class(const struct xr_laps *level, const struct xr_first *first,
 	if ((laps->page < 2 * first->way && calibrate(laps, f->order, few) != 0) ||
 	    xr_flush_choose(laps, first, f->order, f->n, &f->used) != 0)
 		return -1;
-	/* Flush lines that are in the way of nobody: with them, one page tells as much as many, which may be too many. */
+	/* Flush lines that are in the way of nobody: with them, one page tells as much as many, which may be too
+	 * many. */
 	if (laps->page >= 2 * first->way && calibrate(laps, f->order + f->used, f->n > f->used) != 0)
 		return -1;
 	return xr_class_find(laps, first, f->order + f->used, f->n - f->used, &f->class);
@@ -207,9 +208,9 @@ int xr_geometry_find(const struct xr_laps *level, const struct xr_first *first, 
 	     t < XR_CLASSES_TRIED && g->agree < WANTED + (g->n_said - g->agree) && g->left > 0 && vain < IN_VAIN; t++) {
 		double before = fmin(g->left, visits_of_one), left = before;
 
-		/* Where nobody disturbs, the same pages elsewhere are as good a second witness as others, and at hand. But
-		 * where a lap misses only once, it may be a stranger whom a tree of bits keeps in the set, and no page
-		 * too many. */
+		/* Where nobody disturbs, the same pages elsewhere are as good a second witness as others, and at
+		 * hand. But where a lap misses only once, it may be a stranger whom a tree of bits keeps in the
+		 * set, and no page too many. */
 		if (fresh && !level->disturbed && f.class.misses > one_miss) {
 			f.laps.left = &left;
 			if (xr_class_elsewhere(&f.laps, random_place(&f.laps), &f.class) != 0)

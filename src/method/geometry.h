@@ -29,16 +29,16 @@ struct xr_geometry {
 	const char *trouble; /* of the last class that was none */
 };
 
-/* Looks for classes until two more agree than do not, or it has taken too long. level: base and miss from what is known of the
- * levels' latencies. 0, or -1 as xr_run_time(). */
+/* Looks for classes until two more agree than do not, or it has taken too long. level: base and miss from what is
+ * known of the levels' latencies. 0, or -1 as xr_run_time(). */
 int xr_geometry_find(const struct xr_laps *level, const struct xr_first *first, struct xr_geometry *geometry);
 
 /* Pure. Of those that agree about the ways: most frequent line and way, and the share that says so. 0: not found; way
  * = page: not smaller than that. */
 void xr_geometry_sum(const struct xr_geometry *geometry, uint64_t page, double *line, double *way, double *share);
 
-/* Pure. Of the same: number of classes of items; *sure: its probability. *even: members are always a multiple of that many
- * items apart, so it is virtual addresses that decide. */
+/* Pure. Of the same: number of classes of items; *sure: its probability. *even: members are always a multiple of
+ * that many items apart, so it is virtual addresses that decide. */
 double xr_geometry_classes(const struct xr_geometry *geometry, double *sure, bool *even);
 
 #endif

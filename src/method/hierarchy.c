@@ -137,9 +137,9 @@ static bool is_unclear(const struct xr_hierarchy *h, size_t climbs)
 	return unclear && climbs < STAIRS_MAX;
 }
 
-/* Others who use the third level leave little of it by the time a staircase comes back to a page, at times nothing. Lines that
- * are asked for again at once show it: after two or three times what pushes a page out of the second level they come from
- * neither that nor memory. */
+/* Others who use the third level leave little of it by the time a staircase comes back to a page, at times
+ * nothing. Lines that are asked for again at once show it: after two or three times what pushes a page out of the
+ * second level they come from neither that nor memory. */
 static int find_hidden(struct xr_hierarchy *h)
 {
 	const struct xr_level inner = h->level[1], memory = h->level[2];
@@ -202,15 +202,15 @@ bool xr_hierarchy_is_narrow(const struct xr_hierarchy *h, size_t l)
 	                clear_of_noise * h->noise);
 }
 
-/* Memory, seen by so many pages that a further level of translation, of which nothing is known, misses: as much slower as
- * that costs, it looks like a level of its own behind a cache that is none. */
+/* Memory, seen by so many pages that a further level of translation, of which nothing is known, misses: as much
+ * slower as that costs, it looks like a level of its own behind a cache that is none. */
 static bool may_be_translation(const struct xr_hierarchy *h)
 {
 	return h->evict.page && h->n > 2 && h->level[h->n - 1].latency < XR_TOO_CLOSE * h->level[h->n - 2].latency;
 }
 
-/* The odds double with every second step on a level, but only as far as the machine is quiet: a neighbour makes them all
- * alike wrong. Two other pages that say the same are better evidence. */
+/* The odds double with every second step on a level, but only as far as the machine is quiet: a neighbour makes
+ * them all alike wrong. Two other pages that say the same are better evidence. */
 double xr_hierarchy_sure(const struct xr_hierarchy *h)
 {
 	const double doubtful = 0.8;

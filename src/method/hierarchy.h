@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The levels of the memory of a machine: staircases are climbed until they are clear, and what only looks like a level is
- * taken out.
+/* The levels of the memory of a machine: staircases are climbed until they are clear, and what only looks like a
+ * level is taken out.
  */
 #ifndef XR_METHOD_HIERARCHY_H
 #define XR_METHOD_HIERARCHY_H
@@ -29,8 +29,8 @@ int xr_hierarchy_find(struct xr_hierarchy *h);
 /* Did others use the core, or was the clock too coarse for it? */
 bool xr_hierarchy_is_restless(const struct xr_hierarchy *h);
 
-/* Is this level so much like its neighbours, in size or in time, that it may be none? Pages stay between two levels for a
- * while where lines leave one after the other, by chance. */
+/* Is this level so much like its neighbours, in size or in time, that it may be none? Pages stay between two
+ * levels for a while where lines leave one after the other, by chance. */
 bool xr_hierarchy_is_narrow(const struct xr_hierarchy *h, size_t level);
 
 /* How sure it is that each of the levels is one. */

@@ -216,8 +216,8 @@ static size_t add_stride(struct xr_hunt *h, bool full, uint64_t stride, double l
 }
 
 /* Strides that double, from one unit to beyond the largest way in play, with counts somewhat beyond what may fit:
- * longer rows
- * meet what lies behind, of which less is known. Three and five times a power of two where sets may be that. */
+ * longer rows meet what lies behind, of which less is known. Three and five times a power of two where sets may
+ * be that. */
 static size_t make_pool(struct xr_hunt *h, bool full, struct candidate *pool)
 {
 	const double longest = capacity_of(h, 0);
@@ -303,8 +303,7 @@ int xr_hunt_run(struct xr_hunt *h)
 }
 
 /* The same sets and ways without a level behind, where that is thought of, too: a curve just beyond what fits
- * cannot tell what
- * a policy does from what such a level does. */
+ * cannot tell what a policy does from what such a level does. */
 double xr_hunt_penalty(const struct xr_hunt *h)
 {
 	if (h->best >= h->s.n)

@@ -18,8 +18,7 @@
 struct xr_hunt;
 
 /* Addresses of `count` blocks `stride` bytes apart in each of `rows` neighbouring units, and of their twins,
- * `block` bytes
- * each: count * rows of both. */
+ * `block` bytes each: count * rows of both. */
 typedef void xr_hunt_place(const struct xr_hunt *hunt, uint64_t stride, unsigned count, unsigned rows, uint64_t block,
                            uint64_t *address, uint64_t *twin);
 

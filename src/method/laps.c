@@ -50,8 +50,8 @@ static bool is_padded(const struct xr_laps *laps, const struct xr_lap *lap)
 	return lap->n + (lap->step ? 0 : laps->flush.n * flushes(laps, lap)) > laps->most;
 }
 
-/* Lines of a page that pads have: none is the neighbour of another, or else prefetchers would take them for a stream and
- * bring those in between, nor of the line that is visited. The k-th: */
+/* Lines of a page that pads have: none is the neighbour of another, or else prefetchers would take them for a
+ * stream and bring those in between, nor of the line that is visited. The k-th: */
 static uint64_t pad_line(const struct xr_laps *laps, uint64_t k)
 {
 	return (laps->at / laps->line / PAIR * PAIR + GAP / 2 + 1) % GAP + k * GAP;
@@ -186,8 +186,8 @@ static void add_flush(struct walk *w, const struct xr_lap *lap, uint64_t by, str
 	add(w, some);
 }
 
-/* Visits to neighbouring lines of a page, one after the other, would have a prefetcher bring those that follow, and with them
- * the lines that the pad leaves out: such are exchanged for later ones. */
+/* Visits to neighbouring lines of a page, one after the other, would have a prefetcher bring those that follow,
+ * and with them the lines that the pad leaves out: such are exchanged for later ones. */
 static void no_streams(const struct xr_laps *laps, struct xr_places *some, uint64_t *last)
 {
 	for (size_t i = 0; i < some->n; i++)

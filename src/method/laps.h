@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* Laps: pages walked over again and again, and how many visits of a lap miss a level of the hierarchy.
  *
- * All lines of a page go where the page goes, so one line of each page, at the same place in it, says where the page
- * competes. A lap visits that line of a set of pages. As long as no set of the level gets more lines than it has ways, no
- * visit misses it once it has settled; with one line too many at least one visit of every lap does, whatever the policy
- * (there are fewer places than lines). So "does it fit" can be asked of any policy, and a lap repeats so often that nobody
- * else on the machine matters.
+ * All lines of a page go where the page goes, so one line of each page, at the same place in it, says where the
+ * page competes. A lap visits that line of a set of pages. As long as no set of the level gets more lines than it
+ * has ways, no visit misses it once it has settled; with one line too many at least one visit of every lap does,
+ * whatever the policy (there are fewer places than lines). So "does it fit" can be asked of any policy, and a lap
+ * repeats so often that nobody else on the machine matters.
  *
- * The first level must not answer: behind the pages a lap visits lines that push all of them out of it and do not compete
- * with them here (flush). What translation costs is taken off by a twin: the same pages in the same order, one line each,
- * spread over the first level so that all of them stay there; or, of more pages than that has lines, so that none does: then
- * lap and twin both end with lines that fill it several times over (pad), and what they differ by is misses.
+ * The first level must not answer: behind the pages a lap visits lines that push all of them out of it and do not
+ * compete with them here (flush). What translation costs is taken off by a twin: the same pages in the same
+ * order, one line each, spread over the first level so that all of them stay there; or, of more pages than that
+ * has lines, so that none does: then lap and twin both end with lines that fill it several times over (pad), and
+ * what they differ by is misses.
  */
 #ifndef XR_METHOD_LAPS_H
 #define XR_METHOD_LAPS_H
@@ -43,9 +44,9 @@ struct xr_laps {
 	double *left; /* visits that may still be made; counted down, and for who asks to heed. NULL: nobody counts */
 };
 
-/* One lap: items, of which the last `moved` are visited `apart` bytes further on in their pages (so are the flush lines,
- * once more). step 0: the items are laps' items and flush lines follow; else: bytes from one item to the next, and no
- * flush lines. */
+/* One lap: items, of which the last `moved` are visited `apart` bytes further on in their pages (so are the flush
+ * lines, once more). step 0: the items are laps' items and flush lines follow; else: bytes from one item to the
+ * next, and no flush lines. */
 struct xr_lap {
 	const uint32_t *item;
 	size_t n, moved;
@@ -56,9 +57,9 @@ struct xr_lap {
 	bool padded;    /* result */
 };
 
-/* Fills in the results of n laps, each in a new random order. An order that repeats may suit a policy so badly that a line
- * nobody wants is never thrown out, and what fits misses for ever, unless it has settled before. No order makes fit what
- * does not. 0, or -1 as xr_run_time(). */
+/* Fills in the results of n laps, each in a new random order. An order that repeats may suit a policy so badly
+ * that a line nobody wants is never thrown out, and what fits misses for ever, unless it has settled before. No
+ * order makes fit what does not. 0, or -1 as xr_run_time(). */
 int xr_laps_ask(const struct xr_laps *laps, struct xr_lap *lap, size_t n);
 
 /* Misses from which on a lap overflows: less may be noise. */
@@ -92,8 +93,8 @@ bool xr_lap_overflows(const struct xr_laps *laps, const struct xr_lap *lap);
  * xr_run_time(); so all of these. */
 int xr_laps_all(const struct xr_laps *laps, struct xr_lap *lap, size_t n, int orders, bool *yes);
 
-/* Of laps with yes[] set, leaves it set where they overflow once they have settled, each so many times: what a lap has driven
- * out stays out. */
+/* Of laps with yes[] set, leaves it set where they overflow once they have settled, each so many times: what a
+ * lap has driven out stays out. */
 int xr_laps_settled(const struct xr_laps *laps, struct xr_lap *lap, size_t n, int times, bool *yes);
 
 /* The one and then the other: which of n laps overflow? */

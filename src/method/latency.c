@@ -74,8 +74,9 @@ int xr_latency_of_second(const struct xr_second *second, struct xr_latency *late
 			return 0;
 	quiet = values_of(reading, second->hit, value);
 	found.peace = quiet >= ENOUGH;
-	/* A set of pages may by chance overflow this level, its twin the first one: most do neither. In peace these are all the
-	 * same; beside a neighbour they are not, and those that lie close together are no better than the others. */
+	/* A set of pages may by chance overflow this level, its twin the first one: most do neither. In peace
+	 * these are all the same; beside a neighbour they are not, and those that lie close together are no
+	 * better than the others. */
 	quiet = found.peace ? quiet : WALKS;
 	found.spread = xr_mad(value, quiet);
 	found.cycles = xr_densest(value, quiet, &close);

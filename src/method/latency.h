@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The latency of the level behind the first cache, exactly: by walks long enough for any clock.
  *
- * One line of each of so many pages that the first level is full and this one is not, against a twin that costs the TLB the
- * same and stays in the first level. Whoever else uses the core only adds to it: what was timed in peace counts, and
- * what was not leaves it in doubt, however close together it lies. (Of a farther level: too many pages for that.)
+ * One line of each of so many pages that the first level is full and this one is not, against a twin that costs
+ * the TLB the same and stays in the first level. Whoever else uses the core only adds to it: what was timed in
+ * peace counts, and what was not leaves it in doubt, however close together it lies. (Of a farther level: too
+ * many pages for that.)
  */
 #ifndef XR_METHOD_LATENCY_H
 #define XR_METHOD_LATENCY_H

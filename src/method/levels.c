@@ -55,7 +55,8 @@ static int by_cycles(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* How much neighbours on one level may differ: a few times as much as neighbours that are about the same do on average. */
+/* How much neighbours on one level may differ: a few times as much as neighbours that are about the same do on
+ * average. */
 static double flat_of(const struct xr_staircase *stairs, size_t n)
 {
 	double sum = 0, count = 0;
@@ -72,8 +73,8 @@ static double flat_of(const struct xr_staircase *stairs, size_t n)
 	return fmin(XR_STAIRS_FLAT, flat_least + (count > 0 ? 4 * sum / count : 0));
 }
 
-/* How far staircases go down around this time, as a share. Visiting more others never brings a page nearer: that is what a
- * level varies by while others use it, too. (Not one of the core's own.) */
+/* How far staircases go down around this time, as a share. Visiting more others never brings a page nearer: that
+ * is what a level varies by while others use it, too. (Not one of the core's own.) */
 static double rough_at(const struct view *v, double cycles)
 {
 	double rough = 0;
@@ -162,7 +163,8 @@ void xr_levels_sizes(const struct xr_staircase *stairs, size_t n, struct xr_leve
 	}
 }
 
-/* Where the steps of the next level begin. Behind the caches, a walk grows slower with its size for other reasons too. */
+/* Where the steps of the next level begin. Behind the caches, a walk grows slower with its size for other reasons
+ * too. */
 static size_t next_group(const struct view *v, size_t i)
 {
 	size_t end = i + 1;
@@ -185,8 +187,8 @@ static bool has_seen(const struct step *step, size_t n, size_t from)
 	return false;
 }
 
-/* Has one staircase been on both of these? Else they may be one level that took longer at one time, or for one page, than
- * for another. */
+/* Has one staircase been on both of these? Else they may be one level that took longer at one time, or for one
+ * page, than for another. */
 static bool told_apart(const struct step *a, size_t n, const struct step *b, size_t m)
 {
 	for (size_t i = 0; i < n; i++)
@@ -249,8 +251,8 @@ static bool stands_alone(double cycles, double nearer, double farther)
 	return cycles > alone * nearer && farther > alone * cycles;
 }
 
-/* Close to another one it must be seen by all and often: pages of which some lines are nearer and some farther stay between
- * levels for a while, and look alike. */
+/* Close to another one it must be seen by all and often: pages of which some lines are nearer and some farther
+ * stay between levels for a while, and look alike. */
 static bool is_level(const struct xr_level *l, const struct step *step, size_t n, size_t climbs, bool stands)
 {
 	return l->seen >= LONG && is_shared(step, n) &&
@@ -285,8 +287,8 @@ static size_t level_end(const struct view *v, size_t i)
 	return end;
 }
 
-/* Few steps, of several staircases, but all the same: what is between levels may be so, too, where lines of one page leave one
- * after the other, so each line must say so as well (xr_staircase_check()). */
+/* Few steps, of several staircases, but all the same: what is between levels may be so, too, where lines of one
+ * page leave one after the other, so each line must say so as well (xr_staircase_check()). */
 static bool is_repeated(const struct view *v, const struct xr_level *l)
 {
 	size_t points = 0, from = 0;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Idea: papers 002 §3.2-3.3 and 001 §3.2. A lone dependent chain shows the latency. N independent chains fill the
- * units: the least time per operation over N is the throughput. How many are in flight follows: latency / throughput.
+ * units: the least time per operation over N is the throughput. How many are in flight follows: latency /
+ * throughput.
  *
- * The papers stop at the first N that brings nothing more; fp units of latency 4 that start 2 a cycle read 0.63 cycles
- * with 7 streams and 0.50 with 10, so N is far beyond what fills most units. Where the compiled loop shows that so many do
- * not fit into registers, or nobody can look at it, fewer are asked too, and the least decides. Streams that need no
- * registers (XR_FRESH: nothing is carried from statement to statement) help where registers are fewer than operations
- * in flight; where the machine writes over one of its operands they cost a move more, and the least over all still
- * decides.
+ * The papers stop at the first N that brings nothing more; fp units of latency 4 that start 2 a cycle read 0.63
+ * cycles with 7 streams and 0.50 with 10, so N is far beyond what fills most units. Where the compiled loop shows
+ * that so many do not fit into registers, or nobody can look at it, fewer are asked too, and the least decides.
+ * Streams that need no registers (XR_FRESH: nothing is carried from statement to statement) help where registers
+ * are fewer than operations in flight; where the machine writes over one of its operands they cost a move more,
+ * and the least over all still decides.
  */
 #include "method/opcost.h"
 
@@ -195,8 +196,8 @@ int xr_opcosts_time(struct xr_run *run, struct xr_opcost *cost, size_t n)
 
 /* ---- telling ---- */
 
-/* Samples that somebody else had a part in may agree with each other and be wrong. A chain has room for others, and what
- * takes a whole number of cycles was hardly slowed. */
+/* Samples that somebody else had a part in may agree with each other and be wrong. A chain has room for others,
+ * and what takes a whole number of cycles was hardly slowed. */
 static double steadiness(const struct xr_reading *r, bool chain)
 {
 	if (r->disturbed)

@@ -31,8 +31,8 @@ static int count_fitting(const struct xr_regular *r, uint64_t stride, unsigned *
 	return 0;
 }
 
-/* From far apart to nearer: as long as it is a multiple of the way, as many fit as there are ways; of half a way, twice as
- * many. */
+/* From far apart to nearer: as long as it is a multiple of the way, as many fit as there are ways; of half a way,
+ * twice as many. */
 static int find_power_of_two(struct xr_regular *r)
 {
 	unsigned ways = 0, more;

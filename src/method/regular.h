@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays with a plain index (neighbouring lines go to neighbouring sets, whatever their number), where times repeat exactly:
- * what fits misses never, what does not fit misses in every lap, whatever the policy, and one look tells which.
+/* Arrays with a plain index (neighbouring lines go to neighbouring sets, whatever their number), where times
+ * repeat exactly: what fits misses never, what does not fit misses in every lap, whatever the policy, and one
+ * look tells which.
  *
- * Ways: how many lines fit that are a large power of two apart; the way: the least such distance for which it is as many. Where
- * the number of sets is no power of two these lines are in several sets: then fewer, an odd multiple of that apart, do not fit.
+ * Ways: how many lines fit that are a large power of two apart; the way: the least such distance for which it is
+ * as many. Where the number of sets is no power of two these lines are in several sets: then fewer, an odd
+ * multiple of that apart, do not fit.
  */
 #ifndef XR_METHOD_REGULAR_H
 #define XR_METHOD_REGULAR_H

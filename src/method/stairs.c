@@ -51,10 +51,11 @@ static size_t grid(const uint32_t *order, size_t n, double factor, double hit, s
 	return stairs->n;
 }
 
-/* Reads k steps, each call with its own zero (there must be room for as many as ZEROS and BASES more). With no others at all x
- * stays in the first level: how much that varies is what the steps may vary. What looking itself takes grows with the
- * others, for they push out what the program that looks needs, and with what else the core is busy with: so some of the steps
- * are taken again with x at hand, and what that takes more than the first level is taken off. */
+/* Reads k steps, each call with its own zero (there must be room for as many as ZEROS and BASES more). With no
+ * others at all x stays in the first level: how much that varies is what the steps may vary. What looking itself
+ * takes grows with the others, for they push out what the program that looks needs, and with what else the core
+ * is busy with: so some of the steps are taken again with x at hand, and what that takes more than the first
+ * level is taken off. */
 static int read_steps(struct xr_evict *e, uint32_t x, struct xr_items *set, size_t k, double *cycles,
                       struct xr_staircase *stairs)
 {
@@ -100,7 +101,8 @@ static void insert(struct xr_staircase *s, size_t at, double pages, double cycle
 	s->n++;
 }
 
-/* Steps between those that differ, as long as they are cheap: a level hardly larger than the nearer one has few steps. */
+/* Steps between those that differ, as long as they are cheap: a level hardly larger than the nearer one has few
+ * steps. */
 static int look_closer(struct xr_evict *e, uint32_t x, const uint32_t *order, struct xr_staircase *s)
 {
 	struct xr_items set[XR_STAIRS_MAX + EXTRA] = {{NULL, 0, false}};
@@ -192,8 +194,8 @@ static double scatter_of(const double *value, size_t n)
 	return sqrt(fmax(0, sum - farthest * farthest) / (double)(n - 1));
 }
 
-/* Where lines leave a level one after the other by chance, the mean of many looks is between levels for every line of x; but
- * each look finds another number of them gone, and so it varies as that number does. */
+/* Where lines leave a level one after the other by chance, the mean of many looks is between levels for every
+ * line of x; but each look finds another number of them gone, and so it varies as that number does. */
 static int check_together(struct xr_evict *e, uint32_t x, struct xr_items others, double near, double level, double far,
                           bool *torn)
 {
@@ -242,7 +244,8 @@ int xr_staircase_check(const struct xr_evict *evict, uint32_t x, const uint32_t 
 	return 0;
 }
 
-/* How many of the last steps are alike. In peace they are so to a few percent; else lines still leave, one after the other. */
+/* How many of the last steps are alike. In peace they are so to a few percent; else lines still leave, one after
+ * the other. */
 static size_t steps_at_end(const struct xr_staircase *s)
 {
 	const double flat = s->range > 0.05 * s->hit ? XR_STAIRS_FLAT : 0.05;
@@ -371,8 +374,8 @@ int xr_staircase_far(const struct xr_walk *walk, uint64_t from, uint64_t to, uin
 			return -1;
 	if (add_walk(walk, (double)to / 2, stairs, &added) != 0 || add_walk(walk, (double)to, stairs, &added) != 0)
 		return -1;
-	/* Far beyond the levels known it is memory that is walked over; page tables that leave the caches make that slower and
-	 * slower, too. */
+	/* Far beyond the levels known it is memory that is walked over; page tables that leave the caches make
+	 * that slower and slower, too. */
 	for (bytes = 2 * (double)to; added && bytes <= (double)most; bytes *= 2) {
 		if (stairs->n > 1 && stairs->cycles[stairs->n - 2] > beyond * known)
 			break;

@@ -15,12 +15,12 @@ enum {
 };
 static const double same = 0.02;    /* what random replacement leaves of four times its size */
 static const double close_by = 1.2; /* sizes */
-/* A level answers sweeps of twice the size as quickly, or, where nothing leaves it by chance, of any size to the last cycle in
- * hundreds. Where physical pages meet in its sets by luck, sweeps get slower with every page. */
+/* A level answers sweeps of twice the size as quickly, or, where nothing leaves it by chance, of any size to the
+ * last cycle in hundreds. Where physical pages meet in its sets by luck, sweeps get slower with every page. */
 static const double wide = 1.9, wide_flat = 1.15, flat = 0.003;
 
-/* Every second line at most, for those of the next level may be longer, and one in 128 bytes: of each set that is visited they
- * are as many as if it were all lines. */
+/* Every second line at most, for those of the next level may be longer, and one in 128 bytes: of each set that is
+ * visited they are as many as if it were all lines. */
 static uint64_t apart(const struct xr_walk *w)
 {
 	return 2 * w->line > APART_LEAST ? 2 * w->line : APART_LEAST;

@@ -5,7 +5,6 @@
 #include "probe/places.h"
 #include "stat/stat.h"
 
-
 enum { ORDERS_MAX = 9, BATCH = 24 };
 
 static void pair(const struct xr_translate *t, size_t n, uint64_t seed, struct xr_spec *spec)

@@ -21,7 +21,8 @@ struct xr_translate {
  * itself. */
 int xr_translate_cost(const struct xr_translate *t, const size_t *n, size_t k, double *cycles, double *raw);
 
-/* The cost for n pages over time: cycles[i], in the order of the samples, at most `most` of them; *samples: how many. */
+/* The cost for n pages over time: cycles[i], in the order of the samples, at most `most` of them; *samples: how
+ * many. */
 int xr_translate_watch(const struct xr_translate *t, size_t n, size_t most, double *cycles, size_t *samples);
 
 #endif

@@ -31,14 +31,15 @@ int xr_walk_time(const struct xr_walk *walk, uint64_t bytes, double *cycles, dou
 /* The same, all of the reading (its samples are gone with the next call). */
 int xr_walk_read(const struct xr_walk *walk, uint64_t bytes, struct xr_reading *reading);
 
-/* Cycles that a line takes when it is asked for again, after all lines of so many bytes, as soon as they can be had: many of
- * them under way at once, where a walk waits for each. In a cache that others use, too, that is less of a race against time
- * (see effective.h); and as only lines asked for again are timed, one by one, it says what was kept, whoever else may slow
- * the core down meanwhile. *cycles < 0: could not be read. */
+/* Cycles that a line takes when it is asked for again, after all lines of so many bytes, as soon as they can be
+ * had: many of them under way at once, where a walk waits for each. In a cache that others use, too, that is less
+ * of a race against time (see effective.h); and as only lines asked for again are timed, one by one, it says what
+ * was kept, whoever else may slow the core down meanwhile. *cycles < 0: could not be read. */
 int xr_walk_return(const struct xr_walk *walk, uint64_t bytes, int samples, double *cycles);
 
-/* No memory of a gigabyte or more answers within so few ns: its cells alone take most of 40. What does so, however many bytes
- * were walked over, may be a cache that is larger still. A simulated clock says nothing about cells. */
+/* No memory of a gigabyte or more answers within so few ns: its cells alone take most of 40. What does so,
+ * however many bytes were walked over, may be a cache that is larger still. A simulated clock says nothing about
+ * cells. */
 bool xr_walk_may_be_cached(const struct xr_run *run, double ns);
 
 /* Two latencies that differ by less may be one, with and without a miss in a TLB that is not known. */

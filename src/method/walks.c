@@ -20,11 +20,13 @@ enum {
 static const double visit_ns = 10;   /* about; only the length of samples depends on it */
 static const double short_ns = 6000; /* a sample should last, so that looking at the clock does not matter */
 
-/* Waiting for a neighbour to pause: in one micro-benchmark, at most. Without the first answers the others are no use. */
+/* Waiting for a neighbour to pause: in one micro-benchmark, at most. Without the first answers the others are no
+ * use. */
 static const double patience_ns = 1e9;
 
-/* A walk at rest shows as many samples close together; some that nobody noticed to be disturbed lie wide apart above, and a
- * few impossible ones below. So: the lowest stretch of so many samples that is nearly as narrow as the narrowest. */
+/* A walk at rest shows as many samples close together; some that nobody noticed to be disturbed lie wide apart
+ * above, and a few impossible ones below. So: the lowest stretch of so many samples that is nearly as narrow as
+ * the narrowest. */
 enum { STRETCH_LEAST = 4 };
 static const double stretch_share = 0.12, nearly = 2.0, narrow = 0.002;
 

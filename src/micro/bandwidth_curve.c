@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Parameter: memory.curve.read, memory.curve.read_all: bytes per second that one CPU, and all of them at once, read in
- * order from as many bytes as there is room for, up to 64 MiB each; and the curve of the same from a few lines up, for
- * people to look at.
+/* Parameter: memory.curve.read, memory.curve.read_all: bytes per second that one CPU, and all of them at once,
+ * read in order from as many bytes as there is room for, up to 64 MiB each; and the curve of the same from a few
+ * lines up, for people to look at.
  *
- * Idea (paper 001 §3, STREAM): the same flow over more and more bytes. Where the curve falls, a cache is full; where all CPUs
- * together are no quicker than one, they share what they read from.
+ * Idea (paper 001 §3, STREAM): the same flow over more and more bytes. Where the curve falls, a cache is full;
+ * where all CPUs together are no quicker than one, they share what they read from.
  *
- * Algorithm: sizes in equal ratios from 2 KiB up, of each CPU its own bytes. One CPU is timed alone; all by the wall
- * clock until the last is done. No search: no other fact is decided here. The last point is the fact.
+ * Algorithm: sizes in equal ratios from 2 KiB up, of each CPU its own bytes. One CPU is timed alone; all by the
+ * wall clock until the last is done. No search: no other fact is decided here. The last point is the fact.
  *
- * When it fails: a CPU that somebody else uses makes all wait, which the wall clock shows as it is: the fact says what its
- * samples differ by.
+ * When it fails: a CPU that somebody else uses makes all wait, which the wall clock shows as it is: the fact says
+ * what its samples differ by.
  */
 #include "micro/micro.h"
 #include "stat/stat.h"

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* Parameter: the first-level data cache: ways, capacity, line, hit latency.
  *
- * Idea (papers 000 §4.5, 002 §4.3): of addresses one stride apart, only so many can be in the cache
- * together. The larger the stride the fewer, until the stride is the size of a way: from there on all fall into one
- * set, and their number is that of the ways.
+ * Idea (papers 000 §4.5, 002 §4.3): of addresses one stride apart, only so many can be in the cache together. The
+ * larger the stride the fewer, until the stride is the size of a way: from there on all fall into one set, and
+ * their number is that of the ways.
  *
  * Algorithm: n(S) = the smallest n for which <0, S, n> is not compact.
  *   S = 1024; if n(2S) = n(S), halve S as long as n stays; else double S until it stays. Then T = S, the way.
  *   A = n(T) - 1, C = A T, asked again with many orders of visits; the set of C bytes must be compact, a larger one not.
  *   B = the smallest d for which <0, T, A> and <C + d, T, A> together are compact; none below T: one set, B = T.
  *   Latency: <0, 1 element>.
- * What differs from the papers: large sets are never needed; the order of visits is shuffled and drawn again for every
- * vote, and the vote taken in other sets of the cache; times are compared with a twin that costs the TLB the same, so
- * the TLB may reach less far than the cache. Confidence is what the votes weigh together.
+ * What differs from the papers: large sets are never needed; the order of visits is shuffled and drawn again for
+ * every vote, and the vote taken in other sets of the cache; times are compared with a twin that costs the TLB
+ * the same, so the TLB may reach less far than the cache. Confidence is what the votes weigh together.
  *
  *   Where that contradicts itself: a way larger than a page in a cache indexed by physical addresses. Then classes of
  *   pages that compete (method/coloured.h); said with what confidence they agree.
  *
- * When it fails: first and second level of about equal latency; random replacement with very many ways (misses set in slowly).
+ * When it fails: first and second level of about equal latency; random replacement with very many ways (misses
+ * set in slowly).
  */
 #include "method/coloured.h"
 #include "method/rows.h"
@@ -307,8 +308,8 @@ static int ask_far_apart(struct l1 *l1, bool *agree)
 	return 0;
 }
 
-/* Ways larger than a page, by physical addresses: n(S) follows no rule from the page on. Then classes of pages are looked
- * for, and the line is the distance at which one page of a class no longer meets the others. */
+/* Ways larger than a page, by physical addresses: n(S) follows no rule from the page on. Then classes of pages
+ * are looked for, and the line is the distance at which one page of a class no longer meets the others. */
 static int find_coloured(struct l1 *l1, bool *found, uint64_t *line, double *line_sure)
 {
 	struct xr_arena *arena = xr_run_arena(l1->run);
@@ -503,7 +504,8 @@ static void put_geometry(struct l1 *l1, uint64_t line, double line_sure)
 	}
 }
 
-/* Where times repeat exactly: a plain index, whatever the number of sets. Sweeps over somewhat less and more must agree. */
+/* Where times repeat exactly: a plain index, whatever the number of sets. Sweeps over somewhat less and more must
+ * agree. */
 static int find_regular(struct l1 *l1, uint64_t *line, bool *found)
 {
 	const double miss = 10; /* cycles, about, that the next level is farther: only whether there are any matters */

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* Parameter: code.unroll_limit, code.unroll_limit_ops: the largest straight-line body that still runs at full speed, in
- * bytes and in operations. Also code.uop_cache, code.fetch_width: said to be out of reach.
+/* Parameter: code.unroll_limit, code.unroll_limit_ops: the largest straight-line body that still runs at full
+ * speed, in bytes and in operations. Also code.uop_cache, code.fetch_width: said to be out of reach.
  *
- * Idea (paper 003): loops of independent additions of growing length; a body that no longer fits where code is kept takes
- * longer per statement. The paper wanted the capacity of the instruction cache, to know how far loops may be unrolled. On
- * a core that does not fetch ahead that is what comes out; one that does runs on at full speed far beyond, so the answer
- * is given for what it is, and micro/icache.c compares it with what jumps say.
+ * Idea (paper 003): loops of independent additions of growing length; a body that no longer fits where code is
+ * kept takes longer per statement. The paper wanted the capacity of the instruction cache, to know how far loops
+ * may be unrolled. On a core that does not fetch ahead that is what comes out; one that does runs on at full
+ * speed far beyond, so the answer is given for what it is, and micro/icache.c compares it with what jumps say.
  *
- * Algorithm (paper 003, figure 6): mean and deviation of the time per statement of eight short bodies; double the length
- * until the time exceeds the mean by twice the deviation; bisect. As in the paper, a length stands for the quickest of
- * five neighbours, since some single lengths are slow for reasons of alignment. New: full speed is lost when a statement
- * takes a seventh longer, where the deviation is less than that; longer bodies that are quicker lower the bar; and bisection
- * ends at a hundredth of the length.
+ * Algorithm (paper 003, figure 6): mean and deviation of the time per statement of eight short bodies; double the
+ * length until the time exceeds the mean by twice the deviation; bisect. As in the paper, a length stands for the
+ * quickest of five neighbours, since some single lengths are slow for reasons of alignment. New: full speed is
+ * lost when a statement takes a seventh longer, where the deviation is less than that; longer bodies that are
+ * quicker lower the bar; and bisection ends at a hundredth of the length.
  *
- * When it fails: no executable memory (unsupported). No slowdown in the largest body tried: the limit is said to be at
- * least that. Decoded code and fetch width show only with instructions longer than the decoder takes at full speed, and
- * portable C gives none.
+ * When it fails: no executable memory (unsupported). No slowdown in the largest body tried: the limit is said to
+ * be at least that. Decoded code and fetch width show only with instructions longer than the decoder takes at
+ * full speed, and portable C gives none.
  */
 #include "method/walks.h"
 
@@ -78,8 +78,8 @@ static int look_at(struct straight *s, const double *bytes, size_t n, double *cy
 	return 0;
 }
 
-/* Times bodies of these sizes; each stands for the quickest of its neighbours. These only matter where it is slow, but not
- * far slower than alignment makes it. */
+/* Times bodies of these sizes; each stands for the quickest of its neighbours. These only matter where it is
+ * slow, but not far slower than alignment makes it. */
 static int time_bodies(struct straight *s, const double *bytes, size_t n, double *cycles)
 {
 	double near[NEIGHBOURS - 1], quick[NEIGHBOURS - 1];
@@ -114,8 +114,8 @@ static int find_threshold(struct straight *s)
 	return 0;
 }
 
-/* Doubles; *fits and *slow enclose the limit. *slow = 0: all run at full speed. What is too long once stays so: two in a
- * row have to be slow. */
+/* Doubles; *fits and *slow enclose the limit. *slow = 0: all run at full speed. What is too long once stays so:
+ * two in a row have to be slow. */
 static int enclose(struct straight *s, double *fits, double *slow)
 {
 	double doubled[DOUBLINGS_MAX], cycles;
@@ -151,8 +151,8 @@ static int bisect(struct straight *s, double *fits, double *slow)
 	return 0;
 }
 
-/* Once more on both sides of the limit: shorter bodies run at full speed, longer ones clearly do not. Small steps have other
- * reasons, as when decoded code no longer fits its store. */
+/* Once more on both sides of the limit: shorter bodies run at full speed, longer ones clearly do not. Small steps
+ * have other reasons, as when decoded code no longer fits its store. */
 static int confirm(struct straight *s, double fits, double slow)
 {
 	const double most = most_of_region * (double)s->bench.bytes;

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Parameter: cache.l2i.capacity, .miss_penalty, .unified: the second cache as code sees it; cache.l2.unified.
  *
- * Idea: unforeseen jumps (micro/icache.c) over more and more code. As long as the second cache has it, a jump takes a miss
- * of the first one longer than a hit; when it does not, longer still. What translation costs is the same for as many jumps
- * into one line of each of the same pages, which take little room (paper 000 §4.7 takes it off in the same way for data).
+ * Idea: unforeseen jumps (micro/icache.c) over more and more code. As long as the second cache has it, a jump
+ * takes a miss of the first one longer than a hit; when it does not, longer still. What translation costs is the
+ * same for as many jumps into one line of each of the same pages, which take little room (paper 000 §4.7 takes it
+ * off in the same way for data).
  *
- * Algorithm: twice as much code each time, from twice the first cache on, until the excess over the twin no longer rises;
- * more walks where it rises; the capacity is the effective one of method/effective.h, from how many lines each walk kept. A
- * few lines of each page are enough: some of the sets, as full as with all, unless these are chosen by a hash, which is
- * checked. Then code and data against each other (method/against.h), in this cache.
+ * Algorithm: twice as much code each time, from twice the first cache on, until the excess over the twin no
+ * longer rises; more walks where it rises; the capacity is the effective one of method/effective.h, from how many
+ * lines each walk kept. A few lines of each page are enough: some of the sets, as full as with all, unless these
+ * are chosen by a hash, which is checked. Then code and data against each other (method/against.h), in this
+ * cache.
  *
  * When it fails: an instruction cache that is not known (unreliable); no step in as much code as can be laid out
- * (unsupported: the second cache is larger, hardly larger than the first, or there is none). The capacity is what code gets
- * of it: pages lie at random places, so some sets fill early, and it is no round number.
+ * (unsupported: the second cache is larger, hardly larger than the first, or there is none). The capacity is what
+ * code gets of it: pages lie at random places, so some sets fill early, and it is no round number.
  */
 #include "method/against.h"
 #include "method/effective.h"
@@ -67,8 +69,9 @@ struct hunt {
 
 /* ---- the curve ------------------------------------------------------------------------------------------------- */
 
-/* Every line, or every so-manieth; and as often one line of each of the same pages, such that these spread over the sets of
- * the first cache; and, moved on by one after each round, over those of farther ones, if pages lie there in a row. */
+/* Every line, or every so-manieth; and as often one line of each of the same pages, such that these spread over
+ * the sets of the first cache; and, moved on by one after each round, over those of farther ones, if pages lie
+ * there in a row. */
 static void place(const struct hunt *h, uint64_t *row, uint64_t *twin, size_t n)
 {
 	const uint64_t lines = h->page / h->spacing, pages = h->way > h->page ? h->way / h->page : 1;
@@ -79,8 +82,8 @@ static void place(const struct hunt *h, uint64_t *row, uint64_t *twin, size_t n)
 	}
 }
 
-/* Cycles by which a visit of this much code takes longer than one whose line is in the first cache. The twin's lines are
- * visited in no order, so that it misses on what does not fit. */
+/* Cycles by which a visit of this much code takes longer than one whose line is in the first cache. The twin's
+ * lines are visited in no order, so that it misses on what does not fit. */
 static int time_size(struct hunt *h, double bytes)
 {
 	const size_t n = (size_t)(bytes / (double)(h->thin * h->spacing)),
@@ -191,8 +194,8 @@ static struct level level_of(struct xr_arena *arena, const struct hunt *h, size_
 	return level;
 }
 
-/* One level's share of misses rises steeply, and then less and less. Where it gets steeper again, two levels overflow, one
- * after the other. */
+/* One level's share of misses rises steeply, and then less and less. Where it gets steeper again, two levels
+ * overflow, one after the other. */
 static bool two_levels(const struct hunt *h, const struct level *level, size_t last)
 {
 	const double steep = 1.5, steeper = 3; /* few sets overflow at first, and which is a matter of luck */
@@ -234,9 +237,9 @@ static void put_level(struct hunt *h, const struct level *level, bool flattened,
 	}
 }
 
-/* Data that fit are used again and again, so that no policy gives way to code. They have to get there, past their own first
- * cache. Where they do not throw out code, more of them still may: a cache that code has for itself does not
- * notice. */
+/* Data that fit are used again and again, so that no policy gives way to code. They have to get there, past their
+ * own first cache. Where they do not throw out code, more of them still may: a cache that code has for itself
+ * does not notice. */
 static int ask_for_data(struct hunt *h, struct xr_against *a, double bytes)
 {
 	const double data_first = xr_run_number(h->bench.run, "cache.l1d.capacity", 0);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Parameter: counters.*: what hardware counters say of the first caches and the first TLB: counters.l1d.line, capacity, ways;
- * counters.tlb.d1.entries, ways; counters.l1i.capacity; and counters.usable: which of them tell the truth.
+/* Parameter: counters.*: what hardware counters say of the first caches and the first TLB: counters.l1d.line,
+ * capacity, ways; counters.tlb.d1.entries, ways; counters.l1i.capacity; and counters.usable: which of them tell
+ * the truth.
  *
- * Idea (paper 004, AMP): a miss that is counted needs no clock, no quiet and no border between quick and slow. It is a second
- * oracle behind the same call: the readings carry counts beside their times.
+ * Idea (paper 004, AMP): a miss that is counted needs no clock, no quiet and no border between quick and slow. It
+ * is a second oracle behind the same call: the readings carry counts beside their times.
  *
  * Algorithm:
  *   Self-test    a counter that lies is worse than none. Loads whose misses are known: lines of one page over and over (no
@@ -15,10 +16,11 @@
  *   TLB, code    the same with pages, and with blocks of code that are jumped to.
  *   Answers are votes of up to eight readings, or the least of eight orders (§2.2).
  *
- * Then what times have said of the same is compared: where both agree, that fact is surer; where not, it says so. With --oracle
- * counters what is counted takes its place.
+ * Then what times have said of the same is compared: where both agree, that fact is surer; where not, it says so.
+ * With --oracle counters what is counted takes its place.
  *
- * When it fails: no counters (unsupported, and the clock decides everything). A first level that fetches ahead misses less.
+ * When it fails: no counters (unsupported, and the clock decides everything). A first level that fetches ahead
+ * misses less.
  */
 #include "method/walks.h"
 #include "micro/micro.h"
@@ -145,7 +147,8 @@ struct search {
 	struct xr_walk_bench *bench;
 };
 
-/* Does every order of these places miss? Whoever fetches ahead, or interrupts, only adds misses: the least of eight counts. */
+/* Does every order of these places miss? Whoever fetches ahead, or interrupts, only adds misses: the least of
+ * eight counts. */
 static int misses(const struct search *search, size_t n, bool *any)
 {
 	const struct xr_effort effort = {.samples = 3, .samples_max = 3, .hasty = true, .count = true};
@@ -160,7 +163,8 @@ static int misses(const struct search *search, size_t n, bool *any)
 	return 0;
 }
 
-/* The largest number of which a lap misses none: doubling, then the middle. 0: even one misses, or nothing ever does. */
+/* The largest number of which a lap misses none: doubling, then the middle. 0: even one misses, or nothing ever
+ * does. */
 static int largest(const struct search *search, size_t *found)
 {
 	size_t fits = 0, over = 1;
@@ -340,8 +344,8 @@ static int find_tlb(struct xr_run *run, uint64_t page, uint64_t line)
 	if (largest(&search, &entries) != 0)
 		return -1;
 	put(run, "tlb.d1.entries", (double)entries, "");
-	/* So far apart that all want one set; or as far as there is room: where as many fit as side by side, there is but
-	 * one. */
+	/* So far apart that all want one set; or as far as there is room: where as many fit as side by side,
+	 * there is but one. */
 	const uint64_t whole = power_from((double)entries);
 	const double room = fmin(most_apart, (double)xr_run_room(run));
 	uint64_t apart = whole;

@@ -1,15 +1,16 @@
-/* Parameter: memory.curve.small, memory.curve.huge: what one access costs, all in all, over more bytes than any cache holds,
- * in small pages and in huge ones; and the curve of the same from a few lines up, for people to look at.
+/* Parameter: memory.curve.small, memory.curve.huge: what one access costs, all in all, over more bytes than any
+ * cache holds, in small pages and in huge ones; and the curve of the same from a few lines up, for people to look
+ * at.
  *
- * Idea (paper 001 §3): the dependent random walk over all lines of so many bytes. Caches and TLBs are crossed as a program
- * crosses them, so nothing is taken off: where the curve rises, a program slows down. Beside each other the two curves show
- * what small pages cost.
+ * Idea (paper 001 §3): the dependent random walk over all lines of so many bytes. Caches and TLBs are crossed as
+ * a program crosses them, so nothing is taken off: where the curve rises, a program slows down. Beside each other
+ * the two curves show what small pages cost.
  *
- * Algorithm: sizes in equal ratios from 1 KiB to twice the largest cache seen. One walk each, no search: no other fact is
- * decided here. The last point is the fact, with what its own samples differ by.
+ * Algorithm: sizes in equal ratios from 1 KiB to twice the largest cache seen. One walk each, no search: no other
+ * fact is decided here. The last point is the fact, with what its own samples differ by.
  *
- * When it fails: too little memory to leave the caches: said as a note. Huge pages are asked for; whether they were given is
- * for memory.huge_pages to say.
+ * When it fails: too little memory to leave the caches: said as a note. Huge pages are asked for; whether they
+ * were given is for memory.huge_pages to say.
  *
  * SPDX-License-Identifier: MIT
  */

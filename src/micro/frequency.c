@@ -32,7 +32,8 @@ enum chain { ADD, XOR_ADD, MUL, LOAD, FADD, FMUL, SHIFT, N_CHAINS };
 static const char *const names[N_CHAINS] = {"add", "xor+add", "mul", "load", "fp add", "fp mul", "shift"};
 static const double near_integer = 0.06; /* of a unit; a neighbour's noise is below half of that at these lengths */
 
-/* The loop's own counter takes an adder from a chain of additions now and then, and from nobody else: that one is long. */
+/* The loop's own counter takes an adder from a chain of additions now and then, and from nobody else: that one is
+ * long. */
 static struct xr_spec chain_of(enum xr_op op, enum xr_type type)
 {
 	struct xr_spec spec = xr_spec_stream(op, type, 1);

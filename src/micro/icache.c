@@ -2,33 +2,25 @@
 /* Parameter: cache.l1i.capacity, .ways, .line, .latency, .miss_penalty.
  *
  * Idea: straight-line code does not show the instruction cache of a core that fetches ahead (paper 003's curve is
- * flat to
- * the size of the second level there); a jump that nobody can foresee does, since nothing is fetched ahead of it: it
- * takes the time of a misprediction plus that of fetching its target. So the questions of paper 002 §4.3-4.4 (ways,
- * capacity, line) are put with blocks of code for lines and with jumps for loads, over fresh random permutations, and
- * each walk is compared with a twin of as many jumps in the same pages that conflict nowhere. A cache of decoded
- * code keeps
- * lean blocks for itself; blocks full of statements need several of its entries each, so both are asked.
+ * flat to the size of the second level there); a jump that nobody can foresee does, since nothing is fetched
+ * ahead of it: it takes the time of a misprediction plus that of fetching its target. So the questions of paper
+ * 002 §4.3-4.4 (ways, capacity, line) are put with blocks of code for lines and with jumps for loads, over fresh
+ * random permutations, and each walk is compared with a twin of as many jumps in the same pages that conflict
+ * nowhere. A cache of decoded code keeps lean blocks for itself; blocks full of statements need several of its
+ * entries each, so both are asked.
  *
  * Algorithm: hypotheses (infer/stack.h) of sets, ways, policy, with decoded code before the cache, a level behind
- * it, or
- * neither, compete. First the curve of one stride, with lean and with full blocks; then the strides and counts on
- * which the
- * leading hypotheses differ most. Line: A blocks at strides of one way and A more, delta further on: as long as
- * delta is less
- * than a line they are 2 A lines of one set and miss; every length is a hypothesis. Latency of a hit: what a jump
- * takes less
- * the misprediction (micro/branch.c); only where paper 003's straight-line code (micro/code.c) sees the same
- * capacity, since
- * a core that fetches ahead has no such latency.
+ * it, or neither, compete. First the curve of one stride, with lean and with full blocks; then the strides and
+ * counts on which the leading hypotheses differ most. Line: A blocks at strides of one way and A more, delta
+ * further on: as long as delta is less than a line they are 2 A lines of one set and miss; every length is a
+ * hypothesis. Latency of a hit: what a jump takes less the misprediction (micro/branch.c); only where paper 003's
+ * straight-line code (micro/code.c) sees the same capacity, since a core that fetches ahead has no such latency.
  *
- * When it fails: no executable memory (unsupported); everything fits (no cache, or a very large one: unsupported);
- * nothing
- * that a cache can do makes these curves (unreliable): the core's other thread is busy, or a way is larger than a
- * page in a
- * physically indexed cache, where conflicts are a matter of luck. Blocks are 16 bytes or more apart, so a shorter
- * line cannot
- * be told from that. Paper 003's answer is reported, too, where it differs; where jumps show nothing it stands alone.
+ * When it fails: no executable memory (unsupported); everything fits (no cache, or a very large one:
+ * unsupported); nothing that a cache can do makes these curves (unreliable): the core's other thread is busy, or
+ * a way is larger than a page in a physically indexed cache, where conflicts are a matter of luck. Blocks are 16
+ * bytes or more apart, so a shorter line cannot be told from that. Paper 003's answer is reported, too, where it
+ * differs; where jumps show nothing it stands alone.
  */
 #include "method/hunt.h"
 #include "method/regular.h"
@@ -182,8 +174,7 @@ static void put_none(struct xr_description *d, enum xr_status status, const char
 }
 
 /* Does paper 003's method see this capacity? Its last body that runs at full speed may be larger, since few sets
- * overflow
- * at first, and some policies keep part of what is run in order. */
+ * overflow at first, and some policies keep part of what is run in order. */
 static bool straight_agrees(const struct xr_run *run, double capacity)
 {
 	double limit = xr_run_number(run, "code.unroll_limit", 0);

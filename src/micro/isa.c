@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Parameter: which kinds of instructions there are: floating point, fused multiply-add, vectors and their native width.
+/* Parameter: which kinds of instructions there are: floating point, fused multiply-add, vectors and their native
+ * width.
  *
- * Idea (papers 000 §3.2, 002 §3.4): the papers take floating point for hardware when an addition takes
- * less than ten cycles, and a multiply-add for fused when it takes no longer than a multiplication, which has said yes
- * on machines that have none. Here each answer has two witnesses.
+ * Idea (papers 000 §3.2, 002 §3.4): the papers take floating point for hardware when an addition takes less than
+ * ten cycles, and a multiply-add for fused when it takes no longer than a multiplication, which has said yes on
+ * machines that have none. Here each answer has two witnesses.
  *
  * Algorithm:
  *   fpu: an addition takes less than ten cycles, and the compiled loop calls no function.
@@ -11,12 +12,12 @@
  *        it is not 0 gets slow exactly on machines that fuse; and a multiply-add must cost less than both of its halves.
  *   simd: an addition of two vectors is one instruction, and it runs. The width is the widest at which it costs no more
  *        than at half of it, for any type of element; so a core that splits wide vectors in two is found out.
- * Everything is asked of the compiler told to use all the machine has, and of the compiler as it comes (isa.plain.*):
- * the machine may have what programs do not get. A compiler that refuses a type, or an instruction that kills the
- * program, is an answer.
+ * Everything is asked of the compiler told to use all the machine has, and of the compiler as it comes
+ * (isa.plain.*): the machine may have what programs do not get. A compiler that refuses a type, or an instruction
+ * that kills the program, is an answer.
  *
- * When it fails: extended precision in registers (x87) rounds late without fusing; then only the cost says no, and the
- * fact is unreliable when the two witnesses contradict each other.
+ * When it fails: extended precision in registers (x87) rounds late without fusing; then only the cost says no,
+ * and the fact is unreliable when the two witnesses contradict each other.
  */
 #include "micro/micro.h"
 

@@ -2,23 +2,19 @@
 /* Parameter: tlb.i1.entries, .ways, .penalty.
  *
  * Idea: a TLB is a cache whose lines are pages (paper 000 §4.7), so the questions of micro/icache.c are put with
- * one block of
- * code in each page. The twin has as many blocks in the same lines of the instruction cache, but packed: only the
- * pages differ.
+ * one block of code in each page. The twin has as many blocks in the same lines of the instruction cache, but
+ * packed: only the pages differ.
  *
- * Algorithm: the same conversation (method/hunt.h), with pages for lines: rows of more and more pages, each block a
- * line further
- * on in its page so that they spread over the instruction cache; then strides of pages for sets and ways.
- * Hypotheses of one TLB
- * and of two, one behind the other, compete. The second level shows in rows several times as long as the first: how
- * many pages
- * it holds is asked at the strides that fit best, since an index may leave bits of the page number out.
+ * Algorithm: the same conversation (method/hunt.h), with pages for lines: rows of more and more pages, each block
+ * a line further on in its page so that they spread over the instruction cache; then strides of pages for sets
+ * and ways. Hypotheses of one TLB and of two, one behind the other, compete. The second level shows in rows
+ * several times as long as the first: how many pages it holds is asked at the strides that fit best, since an
+ * index may leave bits of the page number out.
  *
  * When it fails: no executable memory, no pages (unsupported); more entries than can be tried (unsupported, with
- * the number);
- * nothing that a TLB does makes these curves (unreliable). A core's other hardware thread, when busy, takes half of
- * the entries
- * on some machines: the quickest samples count. Pages that the processor joins in one entry make the entries look more.
+ * the number); nothing that a TLB does makes these curves (unreliable). A core's other hardware thread, when
+ * busy, takes half of the entries on some machines: the quickest samples count. Pages that the processor joins in
+ * one entry make the entries look more.
  */
 #include "method/hunt.h"
 #include "method/walks.h"
@@ -46,9 +42,9 @@ struct lines {
 	uint64_t line, way;
 };
 
-/* One block in each page, in different sets of the instruction cache, as far as there are any: pages that lie less
- * than a way
- * apart are in different ones anyway. The twin's blocks fill as many sets as much, but lie close together. */
+/* One block in each page, in different sets of the instruction cache, as far as there are any: pages that lie
+ * less than a way apart are in different ones anyway. The twin's blocks fill as many sets as much, but lie close
+ * together. */
 static void place_pages(const struct xr_hunt *h, uint64_t stride, unsigned count, unsigned rows, uint64_t block,
                         uint64_t *address, uint64_t *twin)
 {
@@ -61,9 +57,9 @@ static void place_pages(const struct xr_hunt *h, uint64_t stride, unsigned count
 	}
 }
 
-/* What a miss costs, by rows of four to six times as many pages as there are entries: nearly all miss, whatever the
- * policy. Not
- * where they contradict each other by more than penalties are known to: then the next level has overflown. */
+/* What a miss costs, by rows of four to six times as many pages as there are entries: nearly all miss, whatever
+ * the policy. Not where they contradict each other by more than penalties are known to: then the next level has
+ * overflown. */
 static int ask_penalty(struct xr_hunt *h, double *penalty)
 {
 	enum { ROWS = 3, FROM = 4, LOOKS = 3, SAMPLES = 6 };

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Parameter: the latency of memory, in cycles and in ns.
  *
- * Idea (papers 000 §4.6, 001 §3): a dependent random walk over far more bytes than any cache holds pays memory at every
- * step.
+ * Idea (papers 000 §4.6, 001 §3): a dependent random walk over far more bytes than any cache holds pays memory at
+ * every step.
  *
- * Algorithm: walk over every second line, or one in every 128 bytes, of 4 times the largest cache, at least 32 MiB (a
- * cache may not have been seen), and of twice as many bytes, again and again, as long as that makes it slower, up to 16
- * times; what translation costs is known from the TLBs and taken off. If it still gets slower, some cache still answers.
- * Either because more is fetched at a time than is walked over: then visits farther apart take longer, and count. Or
- * because it keeps what it has, or throws out by chance: the walk of half, or a quarter, as many bytes tells which, and so
- * how much is missing, as far as the cache found can explain it.
- * Where it varies, the last walk is taken several times: the least counts, for neighbours only add, and how far the
+ * Algorithm: walk over every second line, or one in every 128 bytes, of 4 times the largest cache, at least 32
+ * MiB (a cache may not have been seen), and of twice as many bytes, again and again, as long as that makes it
+ * slower, up to 16 times; what translation costs is known from the TLBs and taken off. If it still gets slower,
+ * some cache still answers. Either because more is fetched at a time than is walked over: then visits farther
+ * apart take longer, and count. Or because it keeps what it has, or throws out by chance: the walk of half, or a
+ * quarter, as many bytes tells which, and so how much is missing, as far as the cache found can explain it. Where
+ * it varies, the last walk is taken several times: the least counts, for neighbours only add, and how far the
  * others are from it is what the answer may be wrong by.
  *
  * When it fails: less memory than caches; a neighbour that keeps memory busy all the time.
@@ -75,7 +75,8 @@ static bool is_translation_known(struct xr_run *run)
 	        (!second || second->status == XR_OK || second->status == XR_UNSUPPORTED));
 }
 
-/* Nothing was seen behind the first TLB, but that itself is not known well: who throws out by chance hides what is behind. */
+/* Nothing was seen behind the first TLB, but that itself is not known well: who throws out by chance hides what
+ * is behind. */
 static bool may_hide_second(struct xr_run *run)
 {
 	const struct xr_fact *first = xr_description_fact(xr_run_description(run), "tlb.d1.entries");
@@ -153,7 +154,8 @@ static int walk_again(const struct xr_walk *walk, double bytes, double *least, s
 
 /* ---- what some cache still answers ------------------------------------------------------------------------------ */
 
-/* Walks of a quarter and half as many bytes, and of all; < 0: could not; 0: none. near: latency of the largest cache. */
+/* Walks of a quarter and half as many bytes, and of all; < 0: could not; 0: none. near: latency of the largest
+ * cache. */
 struct growth {
 	double quarter, half, full, near;
 };
@@ -190,9 +192,9 @@ static double missing_by_chance(const struct growth *g)
 	return low;
 }
 
-/* What further doublings would add. A cache that keeps a part as large as itself answers as much less often as the walk is
- * larger: what is missing is as much as the last doubling has added. One that throws out by chance has hardly anything
- * left by now, but had much more of a quarter of it. */
+/* What further doublings would add. A cache that keeps a part as large as itself answers as much less often as
+ * the walk is larger: what is missing is as much as the last doubling has added. One that throws out by chance
+ * has hardly anything left by now, but had much more of a quarter of it. */
 static double still_to_grow(const struct growth *g)
 {
 	const double kept = g->full - g->half, thrown = missing_by_chance(g);
@@ -209,8 +211,8 @@ static bool is_slower(double cycles, double than, double spread)
 	return cycles > (1 + noise + spread) * than;
 }
 
-/* More may be fetched at a time than is walked over: two lines, longer ones, or both. Then what is visited once brings what
- * will be visited soon, and visits farther apart take longer. */
+/* More may be fetched at a time than is walked over: two lines, longer ones, or both. Then what is visited once
+ * brings what will be visited soon, and visits farther apart take longer. */
 static int walk_apart(struct xr_walk *walk, double bytes, struct growth *g, struct latency *l)
 {
 	while (l->cached > counts && 2 * walk->line <= APART_MOST) {
@@ -311,7 +313,8 @@ static int run(struct xr_run *run)
 	}
 	while (bytes / 4 >= fmax(FIRST * largest, least_bytes))
 		bytes /= 2;
-	/* Every second one: who fetches pairs must not help. And farther caches may have larger lines than the first. */
+	/* Every second one: who fetches pairs must not help. And farther caches may have larger lines than the
+	 * first. */
 	walk.line = largest == 0 ? LINE_LEAST : 2 * walk.line > LINE_MOST ? 2 * walk.line : LINE_MOST;
 	if (walk_on(&walk, most, &bytes, &g, &l) != 0)
 		return -1;

@@ -47,8 +47,8 @@ int xr_run_time(struct xr_run *run, const struct xr_spec *specs, size_t n, struc
 int xr_run_time_with(struct xr_run *run, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
                      struct xr_reading *out);
 
-/* For engines that think for long without asking. go_on: 0, or -1 as above. The watch is for what thinks elsewhere: when it is
- * over, thoughts end early and mean nothing, so go_on is asked after them. */
+/* For engines that think for long without asking. go_on: 0, or -1 as above. The watch is for what thinks
+ * elsewhere: when it is over, thoughts end early and mean nothing, so go_on is asked after them. */
 int xr_run_go_on(struct xr_run *run);
 const struct xr_watch *xr_run_watch(const struct xr_run *run);
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Parameter: latency, throughput and operations in flight of every operation on every scalar type C has it for.
  *
- * Idea: paper 002 §3.2-3.3 (chains and independent streams), paper 001 §3.2 (the least over all numbers of streams);
- * see method/opcost.c.
+ * Idea: paper 002 §3.2-3.3 (chains and independent streams), paper 001 §3.2 (the least over all numbers of
+ * streams); see method/opcost.c.
  *
- * Algorithm: one batch for nearly everything (in a hurry two, the first with the main operations), so that it compiles at
- * once and is read interleaved. Where the compiler may use
- * all the machine has (the native flavour) and a multiply-add or a lone chain gets quicker by 5 %, that is told too: a
- * fused multiply-add is an instruction of its own, and only the native flavour may use it on x86-64.
- * Division, remainder and square root depend on their operands: `latency` and `throughput` are for operands that are
- * quick to divide, `latency_max` and `throughput_max` for slow ones (long quotient, full mantissa).
- * Chains of division run through the divisor and come back by an addition, whose latency is subtracted (square root: by
- * a multiplication). `cvt` is the way to the other kind of number and back; only that sum can be seen in C.
+ * Algorithm: one batch for nearly everything (in a hurry two, the first with the main operations), so that it
+ * compiles at once and is read interleaved. Where the compiler may use all the machine has (the native flavour)
+ * and a multiply-add or a lone chain gets quicker by 5 %, that is told too: a fused multiply-add is an
+ * instruction of its own, and only the native flavour may use it on x86-64. Division, remainder and square root
+ * depend on their operands: `latency` and `throughput` are for operands that are quick to divide, `latency_max`
+ * and `throughput_max` for slow ones (long quotient, full mantissa). Chains of division run through the divisor
+ * and come back by an addition, whose latency is subtracted (square root: by a multiplication). `cvt` is the way
+ * to the other kind of number and back; only that sum can be seen in C.
  *
- * When it fails: the compiler takes a statement apart or folds it (seen in its assembler text: the fact is unreliable),
- * a neighbour on the same core makes throughput bimodal (the quicker mode is told, and the doubt).
+ * When it fails: the compiler takes a statement apart or folds it (seen in its assembler text: the fact is
+ * unreliable), a neighbour on the same core makes throughput bimodal (the quicker mode is told, and the doubt).
  */
 #include "micro/micro.h"
 

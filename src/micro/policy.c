@@ -312,8 +312,8 @@ static int find_l1(struct xr_run *run)
 	g.set = g.line = line;
 	g.places = (uint64_t)(capacity / ways) / line;
 	g.sets = g.places < SETS ? (size_t)g.places : SETS;
-	/* A line a page: whoever learns which lines of a page belong together learns nothing. As many pages as there are
-	 * entries for. */
+	/* A line a page: whoever learns which lines of a page belong together learns nothing. As many pages as
+	 * there are entries for. */
 	const double entries = xr_run_number(run, "tlb.d1.entries", 0);
 	if (page && entries > 0)
 		g.sets = (size_t)fmin((double)g.sets, fmax(1, 0.9 * entries / (double)most_blocks(g.ways)));

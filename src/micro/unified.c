@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Parameter: cache.l1d.unified, cache.l1i.unified: does the first level hold code as well as data?
  *
- * Idea (paper 004 §3.6, from the code side): code that fills two thirds of a cache and data that fill most of it each fit
- * alone. Together they do not, if the cache is for both.
+ * Idea (paper 004 §3.6, from the code side): code that fills two thirds of a cache and data that fill most of it
+ * each fit alone. Together they do not, if the cache is for both.
  *
  * Algorithm: as in method/against.h.
  *
- * When it fails: an instruction cache that is not known (unreliable). A share of misses between
- * clearly none and clearly some: unreliable. A second level that is inclusive and hardly larger than the first throws out
- * code, too, when data need its room; that looks like a first level for both, but for few lines.
+ * When it fails: an instruction cache that is not known (unreliable). A share of misses between clearly none and
+ * clearly some: unreliable. A second level that is inclusive and hardly larger than the first throws out code,
+ * too, when data need its room; that looks like a first level for both, but for few lines.
  */
 #include "method/against.h"
 

@@ -134,9 +134,9 @@ enum xr_flow_kind {
 };
 enum { XR_FLOW_APART = 2112 }; /* bytes that the buffer of a copy must be larger than what it goes over */
 
-/* All bytes from 0 on, in order, over and over. Reading: time per 64 bytes that the program reads or writes; a copy does
- * both, so that 64 bytes copied count twice. What the machine moves besides, such as lines that are read because they will
- * be written, is not counted. reading.code_bytes: bytes of one access, really. */
+/* All bytes from 0 on, in order, over and over. Reading: time per 64 bytes that the program reads or writes; a
+ * copy does both, so that 64 bytes copied count twice. What the machine moves besides, such as lines that are
+ * read because they will be written, is not counted. reading.code_bytes: bytes of one access, really. */
 struct xr_flow_spec {
 	struct xr_buffer buffer;
 	enum xr_flow_kind kind;

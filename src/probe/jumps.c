@@ -96,8 +96,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* At rest many samples lie close together; those that nobody noticed to be disturbed lie wide apart above, a few
- * impossible ones
- * below. So: the lowest run of STILL samples that is nearly as narrow as the narrowest. */
+ * impossible ones below. So: the lowest run of STILL samples that is nearly as narrow as the narrowest. */
 static double low_of(double *sample, size_t n)
 {
 	const double nearly = 2, narrow = 0.002; /* a run twice as wide, or within two per mille, is as narrow */

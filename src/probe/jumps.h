@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Questions put with jumps: walks over blocks of code and their twins, timed side by side.
  *
- * A question is a set of blocks in places that may conflict. Its twin has as many blocks that conflict nowhere, in
- * the same pages
- * (for caches) or in the same lines of the cache (for TLBs), so that what mispredicted jumps, translation and the
- * rest cost is
- * the same in both. A look times all questions of a batch and their twins by turns, in fresh random orders: looks are
- * independent evidence. Nothing is decided here.
+ * A question is a set of blocks in places that may conflict. Its twin has as many blocks that conflict nowhere,
+ * in the same pages (for caches) or in the same lines of the cache (for TLBs), so that what mispredicted jumps,
+ * translation and the rest cost is the same in both. A look times all questions of a batch and their twins by
+ * turns, in fresh random orders: looks are independent evidence. Nothing is decided here.
  */
 #ifndef XR_PROBE_JUMPS_H
 #define XR_PROBE_JUMPS_H

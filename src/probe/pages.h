@@ -2,8 +2,8 @@
 /* Walks over one cell of each of many pages, beside a twin: the questions to a TLB. Asks, decides nothing.
  *
  * A cell is a few lines, so that no line brings the next one's neighbour. Which cell of a page is visited changes
- * from page to page such that all parts of pages are visited and the sets of the first cache fill evenly. The twin
- * visits as many cells and meets the caches as the walk does; what the walk takes more is translation:
+ * from page to page such that all parts of pages are visited and the sets of the first cache fill evenly. The
+ * twin visits as many cells and meets the caches as the walk does; what the walk takes more is translation:
  *
  *   packed   as many cells side by side, in as few pages as hold them
  *   merged   the same cells in half of the pages (or fewer): page i takes the cell of page i + n / 2, too. Its two cells

@@ -38,9 +38,9 @@ struct xr_places xr_places_rotated(struct xr_arena *arena, uint64_t page, uint64
 /* The spans, in order; *n gets their number. */
 struct xr_span *xr_places_spans(struct xr_arena *arena, const struct xr_places *places, size_t *n);
 
-/* A seed for the order of visits, drawn anew on every call: of several, that whose order has the fewest steps in a row by
- * the same distance. Such steps wake prefetchers, which bring lines that nobody asked for, or just those that are asked
- * for next; of few places many an order has them. */
+/* A seed for the order of visits, drawn anew on every call: of several, that whose order has the fewest steps in
+ * a row by the same distance. Such steps wake prefetchers, which bring lines that nobody asked for, or just those
+ * that are asked for next; of few places many an order has them. */
 uint64_t xr_places_seed(struct xr_arena *arena, const struct xr_places *places, struct xr_rng *rng);
 
 /* All places moved by so many bytes. */

@@ -10,9 +10,8 @@ enum { SAMPLES = 3, PAIR = 2 };
 static const double visit_ns = 12; /* about, of a line that is in some cache: samples are a lap long */
 static const double least_sample_ns = 2e4;
 
-/* Visits to neighbouring lines of a page, one after the other, look like a stream, and a prefetcher would
- * bring those that follow:
- * such are exchanged for later ones. */
+/* Visits to neighbouring lines of a page, one after the other, look like a stream, and a prefetcher would bring
+ * those that follow: such are exchanged for later ones. */
 static void no_streams(const struct xr_scatter *s, struct xr_places *places, struct xr_arena *arena)
 {
 	uint64_t page = s->page ? s->page : s->buffer.bytes,

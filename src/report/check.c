@@ -29,8 +29,8 @@ static const char *plain_verdict(struct xr_arena *arena, const struct xr_fact *f
 	return "unknown: no claim";
 }
 
-/* What makes a machine give something else than its OS says. Of numbers, where they differ by a factor of two; the clock
- * rate where it differs at all. */
+/* What makes a machine give something else than its OS says. Of numbers, where they differ by a factor of two;
+ * the clock rate where it differs at all. */
 enum direction { LESS, MORE, OTHERWISE };
 static const struct {
 	const char *selector;

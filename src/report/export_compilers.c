@@ -128,8 +128,8 @@ static int round_down(double value, double multiple)
 	return (int)(fmax(floor(fmin(value, 1e6) / multiple), 1) * multiple);
 }
 
-/* mr × nr elements of C stay in registers: enough of them in flight to hide the latency of the multiply-add, and no more
- * than there are registers for, with a column of A and an element of B beside them. */
+/* mr × nr elements of C stay in registers: enough of them in flight to hide the latency of the multiply-add, and
+ * no more than there are registers for, with a column of A and an element of B beside them. */
 static void micro_tile(const struct xr_export *e, double lanes, double width, double latency, double per_cycle,
                        struct xr_blocking *b)
 {

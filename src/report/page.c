@@ -1,8 +1,9 @@
 /* The page: a template, made from web/ by scripts/page, with one description in it.
  *
- * The description stands in the page as JSON, and the page's own script draws it. Whatever its texts say, they cannot end
- * that block or become markup: outside of ASCII, and `<`, `>` and `&`, everything is written as \uXXXX, which JSON has in texts
- * only. Beside it stand the values in words, so that page and terminal say the same.
+ * The description stands in the page as JSON, and the page's own script draws it. Whatever its texts say, they
+ * cannot end that block or become markup: outside of ASCII, and `<`, `>` and `&`, everything is written as
+ * \uXXXX, which JSON has in texts only. Beside it stand the values in words, so that page and terminal say the
+ * same.
  *
  * SPDX-License-Identifier: MIT
  */

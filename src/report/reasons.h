@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is to be said about facts, at the end of a report: notes, doubts, what is not there and why. Facts that share a reason
- * share a paragraph; a family with many reasons gets a line. */
+/* What is to be said about facts, at the end of a report: notes, doubts, what is not there and why. Facts that
+ * share a reason share a paragraph; a family with many reasons gets a line. */
 #ifndef XR_REPORT_REASONS_H
 #define XR_REPORT_REASONS_H
 

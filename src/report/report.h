@@ -23,12 +23,12 @@ void xr_report_terminal(FILE *out, const struct xr_description *d, const struct 
 void xr_report_facts(FILE *out, const struct xr_description *d, const struct xr_style *style, const char *const *select,
                      size_t n_select, bool verbose);
 
-/* A C header, C89 and C++: #define PREFIX_HAS_…, PREFIX_… and PREFIX_CONF_… for each fact that is at least `least` sure.
- * -1: the prefix is no C name. */
+/* A C header, C89 and C++: #define PREFIX_HAS_…, PREFIX_… and PREFIX_CONF_… for each fact that is at least
+ * `least` sure. -1: the prefix is no C name. */
 int xr_report_header(FILE *out, const struct xr_description *d, const char *prefix, double least, struct xr_error *err);
 
-/* Pictures: the hierarchy, latency over size, matrices (sel NULL); the curves behind the facts under a selector; a series.
- * Returns how many were drawn. */
+/* Pictures: the hierarchy, latency over size, matrices (sel NULL); the curves behind the facts under a selector;
+ * a series. Returns how many were drawn. */
 size_t xr_report_plot(FILE *out, const struct xr_description *d, const struct xr_style *style, const char *sel);
 
 /* One page for a browser: the template (see web/), with this description in it. -1: the template is empty. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The machine on one screen: what an engineer asks first, in at most 40 lines.
  *
- * Machine; core; the hierarchy with what was measured and, where it differs, claimed; TLBs, memory, cores, OS in a line
- * each; then what differs from the OS, and what is in doubt, in plain words. Lines are made in memory first, so that the
- * last parts know how much room there is.
+ * Machine; core; the hierarchy with what was measured and, where it differs, claimed; TLBs, memory, cores, OS in
+ * a line each; then what differs from the OS, and what is in doubt, in plain words. Lines are made in memory
+ * first, so that the last parts know how much room there is.
  */
 #include "facts/trust.h"
 #include "report/compare.h"

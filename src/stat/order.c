@@ -64,8 +64,8 @@ double xr_mean(const double *x, size_t n)
 	return n ? sum / (double)n : NAN;
 }
 
-/* The shorth: of the stretches of a sorted sample that hold more than half of it, the shortest. What is disturbed in either
- * direction, as long as that is less than half, is not in it. */
+/* The shorth: of the stretches of a sorted sample that hold more than half of it, the shortest. What is disturbed
+ * in either direction, as long as that is less than half, is not in it. */
 double xr_densest(const double *x, size_t n, double *range)
 {
 	struct xr_scratch s;

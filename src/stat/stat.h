@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Statistics: pure numbers in, numbers out. No allocation is left behind, no state, no randomness but the seed given.
+/* Statistics: pure numbers in, numbers out. No allocation is left behind, no state, no randomness but the seed
+ * given.
  *
  * Which serves where (see also docs/statistics.md):
  *   one point from samples      xr_lower() (3rd lowest of 9); xr_median() for two-sided things (votes, permutations)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The border: whatever a target says passes here, whoever said it (an agent behind a runner, a recording from a stranger,
- * a model of a machine), and what could not have been read on any machine goes no further.
+/* The border: whatever a target says passes here, whoever said it (an agent behind a runner, a recording from a
+ * stranger, a model of a machine), and what could not have been read on any machine goes no further.
  *
- * Behind it every reading that is XR_READ_OK has finite times: cycles, ns and their medians positive (plain observations,
- * such as a look at the clock: not negative), samples no less, the rest in range; every other one has a reason. So
- * control engines may divide by what they are given.
+ * Behind it every reading that is XR_READ_OK has finite times: cycles, ns and their medians positive (plain
+ * observations, such as a look at the clock: not negative), samples no less, the rest in range; every other one
+ * has a reason. So control engines may divide by what they are given.
  */
 #ifndef XR_TARGET_BORDER_H
 #define XR_TARGET_BORDER_H

@@ -49,13 +49,13 @@ struct xr_target *xr_model_open(const char *path, uint64_t seed, struct xr_error
 struct xr_target *xr_model_open_text(const char *path, const char *text, size_t bytes, uint64_t seed,
                                      struct xr_error *err);
 
-/* The text of a target file with kind = exec: fills in what `options` leave open (what they say wins). Strings live in the
- * arena. */
+/* The text of a target file with kind = exec: fills in what `options` leave open (what they say wins). Strings
+ * live in the arena. */
 int xr_target_file_parse(const char *path, const char *text, size_t bytes, struct xr_arena *arena,
                          struct xr_host_options *options, struct xr_error *err);
 
-/* Looks at [target] kind: a machine that runs things, a simulated one, or a recording (its `readings` key names the file
- * beside it). `host` options serve kinds that run things, their watch also reading. */
+/* Looks at [target] kind: a machine that runs things, a simulated one, or a recording (its `readings` key names
+ * the file beside it). `host` options serve kinds that run things, their watch also reading. */
 struct xr_target *xr_target_open(const char *path, const struct xr_host_options *host, uint64_t seed,
                                  struct xr_error *err);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* One line of a recording: a specification and its reading, to JSON and back.
  *
- * What is zero or false is left out. Everything a control engine may look at is kept, the time spent on waiting for peace
- * too: an engine that runs out of patience on the machine must run out of it in the replay.
+ * What is zero or false is left out. Everything a control engine may look at is kept, the time spent on waiting
+ * for peace too: an engine that runs out of patience on the machine must run out of it in the replay.
  */
 #ifndef XR_TARGET_RECORDING_H
 #define XR_TARGET_RECORDING_H

@@ -251,8 +251,8 @@ static int refine(struct xr_target *target, const struct xr_effort *effort, cons
 	return status;
 }
 
-/* A failed reading is no reading: its numbers are NaN, which no comparison accepts, so that nobody who forgets to look at the
- * status takes it for a very quick one. */
+/* A failed reading is no reading: its numbers are NaN, which no comparison accepts, so that nobody who forgets to
+ * look at the status takes it for a very quick one. */
 static void spoil_failed(struct xr_reading *out, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

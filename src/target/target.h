@@ -34,8 +34,9 @@ struct xr_look {
 	double moves;       /* from register to register, or of nothing into one */
 };
 
-/* Event counts per operation, where the target has counters (xr_target_info.counters) and xr_effort.count asks for them. Real
- * machines: the least of eight runs, what counting itself takes off; of caches and TLBs only the first level. */
+/* Event counts per operation, where the target has counters (xr_target_info.counters) and xr_effort.count asks
+ * for them. Real machines: the least of eight runs, what counting itself takes off; of caches and TLBs only the
+ * first level. */
 enum { XR_EVENT_LEVELS = 8 };
 struct xr_events {
 	bool counted;
@@ -111,8 +112,8 @@ struct xr_target;
 int xr_target_time(struct xr_target *target, const struct xr_effort *effort, const struct xr_spec *specs, size_t n,
                    struct xr_reading *out, struct xr_error *err);
 
-/* From now on whatever takes time (compiling, running, simulating) stops at end_s by xr_clock_s() (0: never), or as soon
- * as *interrupt is not 0 (NULL: never); what is being timed then is lost, with that as the error. */
+/* From now on whatever takes time (compiling, running, simulating) stops at end_s by xr_clock_s() (0: never), or
+ * as soon as *interrupt is not 0 (NULL: never); what is being timed then is lost, with that as the error. */
 void xr_target_until(struct xr_target *target, double end_s, const volatile int *interrupt);
 
 const struct xr_target_info *xr_target_info(const struct xr_target *target);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Files for others to read, written as git does: a new file beside the old one, filled, brought to the disk, and renamed
- * over it. Whoever reads sees the old one or the whole new one; whatever goes wrong leaves the old one as it was.
+/* Files for others to read, written as git does: a new file beside the old one, filled, brought to the disk, and
+ * renamed over it. Whoever reads sees the old one or the whole new one; whatever goes wrong leaves the old one as
+ * it was.
  *
- * A link is replaced, never followed, but for those of /dev (/dev/stdout). Devices and pipes are written to as they are.
- * Nothing is removed but what was made here.
+ * A link is replaced, never followed, but for those of /dev (/dev/stdout). Devices and pipes are written to as
+ * they are. Nothing is removed but what was made here.
  */
 #ifndef XR_UTIL_OUTPUT_H
 #define XR_UTIL_OUTPUT_H

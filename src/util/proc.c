@@ -60,9 +60,9 @@ static void close_pair(int fd[2])
 
 /* ---- the keeper ---- */
 
-/* Sees to it that nothing outlives this program, however that ends (kill -9 included): it reads who was started, and who
- * has ended as a negative number; when there is no more to read it kills the groups that are left. Between fork and _exit
- * only what a signal handler may call. */
+/* Sees to it that nothing outlives this program, however that ends (kill -9 included): it reads who was started,
+ * and who has ended as a negative number; when there is no more to read it kills the groups that are left.
+ * Between fork and _exit only what a signal handler may call. */
 static void keep(int fd)
 {
 	int32_t group[AT_ONCE], said;

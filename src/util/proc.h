@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Subprocesses without a shell: what is no program is not run, not even by /bin/sh.
  *
- * Children get a process group of their own, so that Ctrl-C reaches this program alone and it decides. When this program
- * dies, however it does, a keeper (a process of a few pages beside each child) kills the whole group, and before a child
- * is reaped so are those that it left behind.
+ * Children get a process group of their own, so that Ctrl-C reaches this program alone and it decides. When this
+ * program dies, however it does, a keeper (a process of a few pages beside each child) kills the whole group, and
+ * before a child is reaped so are those that it left behind.
  */
 #ifndef XR_UTIL_PROC_H
 #define XR_UTIL_PROC_H
@@ -32,11 +32,11 @@ struct xr_proc {
 int xr_proc_start(struct xr_proc *proc, const char *const *argv, struct xr_error *err);
 /* 0; -1: it is gone, or has read nothing for a minute, or the watch is over. */
 int xr_proc_send(struct xr_proc *proc, const char *text, size_t len, const struct xr_watch *watch);
-/* 1: a line (without newline) is in *line, valid until the next call; 0: it ended; -1: nothing for timeout_s seconds, or
- * the watch is over; -2: a line longer than any of ours. */
+/* 1: a line (without newline) is in *line, valid until the next call; 0: it ended; -1: nothing for timeout_s
+ * seconds, or the watch is over; -2: a line longer than any of ours. */
 int xr_proc_line(struct xr_proc *proc, double timeout_s, const struct xr_watch *watch, const char **line);
-/* Kills it if it still runs, reaps it, and says in words how it ended ("killed by SIGSEGV (Segmentation fault)", "exited with
- * status 70: …"; "" for one that had to be killed). `how` may be NULL. */
+/* Kills it if it still runs, reaps it, and says in words how it ended ("killed by SIGSEGV (Segmentation fault)",
+ * "exited with status 70: …"; "" for one that had to be killed). `how` may be NULL. */
 void xr_proc_stop(struct xr_proc *proc, struct xr_strbuf *how);
 
 /* ---- many that are run to their end, several at a time ---- */
@@ -51,11 +51,12 @@ struct xr_job {
 	                          * the limit, the watch was over */
 };
 
-/* Whatever a job does (close its output, ignore signals, leave others behind), it is over after timeout_s seconds, and all
- * of them are when the watch is. */
+/* Whatever a job does (close its output, ignore signals, leave others behind), it is over after timeout_s
+ * seconds, and all of them are when the watch is. */
 void xr_jobs_run(struct xr_job *jobs, size_t n, int parallel, double timeout_s, const struct xr_watch *watch);
 
-/* The file that a command's first word stands for, by PATH where it names no folder: malloc'ed, or NULL with errno set. */
+/* The file that a command's first word stands for, by PATH where it names no folder: malloc'ed, or NULL with
+ * errno set. */
 char *xr_program_find(const char *word);
 
 /* ---- words ---- */

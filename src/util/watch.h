@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A watch: until when whoever waits may wait, and whether a person has had enough. One is handed down to everything that
- * compiles, runs or reads, so that there is one deadline and not many. NULL: for ever. */
+/* A watch: until when whoever waits may wait, and whether a person has had enough. One is handed down to
+ * everything that compiles, runs or reads, so that there is one deadline and not many. NULL: for ever. */
 #ifndef XR_UTIL_WATCH_H
 #define XR_UTIL_WATCH_H
 

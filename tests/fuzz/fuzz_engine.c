@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Control engines must survive whatever readings pass the target's border: each byte of the input spoils some. The first
- * byte picks the machine under it, or none: then every reading is made up. The engines must end, too: after so many
- * specifications, or so much time of thought, the first signal comes, and who does not listen is caught. */
+/* Control engines must survive whatever readings pass the target's border: each byte of the input spoils some.
+ * The first byte picks the machine under it, or none: then every reading is made up. The engines must end, too:
+ * after so many specifications, or so much time of thought, the first signal comes, and who does not listen is
+ * caught. */
 #include "engine/engine.h"
 #include "facts/facts.h"
 #include "micro/table.h"
@@ -158,7 +159,8 @@ static int lie(struct xr_target *target, const struct xr_effort *effort, const s
 
 static const struct xr_backend liars = {.time = lie, .free = xr_target_deinit};
 
-/* What engines know of one another, as far as they ask: a byte each picks none of it, or a value that one might have found. */
+/* What engines know of one another, as far as they ask: a byte each picks none of it, or a value that one might
+ * have found. */
 static void tell(struct liar *l, struct xr_description *d)
 {
 	static const struct {

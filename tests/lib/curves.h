@@ -12,8 +12,8 @@ struct curve {
 	size_t n;
 };
 
-/* Rows of tests/data/real/`file` whose columns have the given texts, e.g. "stride_pages=1,memory=small": column `x` and the last one.
- * No such file or column: no points. */
+/* Rows of tests/data/real/`file` whose columns have the given texts, e.g. "stride_pages=1,memory=small": column
+ * `x` and the last one. No such file or column: no points. */
 struct curve curve_read(const char *file, const char *where, const char *x);
 
 #endif

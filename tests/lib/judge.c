@@ -51,8 +51,8 @@ bool same_value(const char *id, const char *unit, const json_t *found, const jso
 enum verdict judge(const struct xr_machine *machine, const struct xr_fact *fact, bool *sure)
 {
 	struct xr_truth truth = xr_model_truth_of(machine, fact->id);
-	/* What is only below the border of ok is an answer, too, and judged as one; what an engine doubts itself has 0.5 at
-	 * most, and is none. */
+	/* What is only below the border of ok is an answer, too, and judged as one; what an engine doubts itself
+	 * has 0.5 at most, and is none. */
 	bool leans = fact->status == XR_UNRELIABLE && fact->confidence > 0.5;
 	bool given = fact->value && (fact->status == XR_OK || leans);
 	enum verdict v = NO_TRUTH;

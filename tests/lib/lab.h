@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Many machines, measured on all CPUs and judged fact by fact: what the suites of simulated machines share.
  *
- * A fact that the machine decides and the tool does not even look for counts like one that it looked for in vain: MISSED.
- * Every machine has its own child process, so a crash costs one machine.
+ * A fact that the machine decides and the tool does not even look for counts like one that it looked for in vain:
+ * MISSED. Every machine has its own child process, so a crash costs one machine.
  */
 #ifndef XR_TESTS_LIB_LAB_H
 #define XR_TESTS_LIB_LAB_H
@@ -33,13 +33,13 @@ struct lab_plan {
 	void *self;
 	uint64_t seed; /* of machine 0; machine i has seed + i */
 	int n;
-	/* Families of facts ("cache"), or micro-benchmarks by id; NULL ends, none: everything. Whatever is found is judged, and what falls
-	 * under a family and was not looked for is missed. */
+	/* Families of facts ("cache"), or micro-benchmarks by id; NULL ends, none: everything. Whatever is found
+	 * is judged, and what falls under a family and was not looked for is missed. */
 	const char *select[12];
 };
 
-/* Returns how many machines broke the tool; says on stdout, as a comment, which. `each` is called in this process, facts of
- * one machine in a row. */
+/* Returns how many machines broke the tool; says on stdout, as a comment, which. `each` is called in this
+ * process, facts of one machine in a row. */
 int lab_run(const struct lab_plan *plan);
 
 /* Facts of one run of one machine: the same as lab_run(), in this process. NULL select: everything. */

@@ -353,8 +353,8 @@ void xr_machine_set_noise(struct xr_machine *m, uint64_t seed, enum xr_noise noi
 	}
 }
 
-/* In a tree over 64 ways and 8 the 8 take nearly all that comes, and 72 pages never come to rest in 72 entries, whatever the
- * order: nothing shows how many there are, and nobody builds that. */
+/* In a tree over 64 ways and 8 the 8 take nearly all that comes, and 72 pages never come to rest in 72 entries,
+ * whatever the order: nothing shows how many there are, and nobody builds that. */
 static bool suits_tree(uint64_t ways)
 {
 	uint64_t larger = 1;

@@ -5,7 +5,8 @@
  *
  *     first-standard cache.l2.ways 400 371 2      machines that have it, right on all counts, with something sure and wrong
  *
- * A new sample fails where it cannot come from the same rates: that is what xr_tally tests say, whatever the seeds are.
+ * A new sample fails where it cannot come from the same rates: that is what xr_tally tests say, whatever the
+ * seeds are.
  */
 #ifndef XR_TESTS_LIB_TALLY_H
 #define XR_TESTS_LIB_TALLY_H

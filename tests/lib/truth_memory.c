@@ -7,8 +7,8 @@
 
 enum { MOST_CODE = 8 << 20 }; /* bytes of code that are laid out at most */
 
-/* The index of the cache that an id's word means, or -1: l1d, then l2 … along the data path; l1i, l2i are what code goes
- * through first and second, be it for data as well. */
+/* The index of the cache that an id's word means, or -1: l1d, then l2 … along the data path; l1i, l2i are what
+ * code goes through first and second, be it for data as well. */
 static bool of_code(const char *name)
 {
 	return is(name, "l1i") || is(name, "l2i");
@@ -74,9 +74,9 @@ static bool is_pair(const struct xr_machine *m, int index)
 	return m->cache[index].line_bytes == 2 * m->cache[first].line_bytes;
 }
 
-/* Of a level that throws out by age, what comes back before neighbours have thrown it out: so many bytes, and what
- * neighbours bring while these are asked for again, are the capacity. Asked for as quickly as they can be had, half of them
- * from here and half from behind. */
+/* Of a level that throws out by age, what comes back before neighbours have thrown it out: so many bytes, and
+ * what neighbours bring while these are asked for again, are the capacity. Asked for as quickly as they can be
+ * had, half of them from here and half from behind. */
 static double beside_neighbours(const struct xr_machine *m, int index)
 {
 	const struct xr_machine_cache *c = &m->cache[index];
@@ -191,9 +191,9 @@ static uint64_t room_behind(const struct xr_machine *m, int index)
 	return UINT64_MAX;
 }
 
-/* What code finds in its second cache is not exactly its capacity: pages lie at random places, so that some sets fill
- * early, the more the fewer ways there are. And lines that an exclusive one has are not in the first one, which has some
- * more. */
+/* What code finds in its second cache is not exactly its capacity: pages lie at random places, so that some sets
+ * fill early, the more the fewer ways there are. And lines that an exclusive one has are not in the first one,
+ * which has some more. */
 static struct xr_truth far_code_fact(const struct xr_machine *m, int index, const char *what)
 {
 	const struct xr_machine_cache *c = &m->cache[index];
@@ -289,8 +289,8 @@ static uint64_t ways_for(const struct xr_machine_tlb *t, int holds)
 static uint64_t pages_of_entry(const struct xr_machine *m, const struct xr_machine_tlb *t)
 {
 	const uint64_t pages = t->coalesce > 1 ? (uint64_t)t->coalesce : 1;
-	const bool in_a_row = m->placement == XR_PLACE_CONTIGUOUS ||
-	                      (m->placement == XR_PLACE_RUNS && m->run_pages >= pages);
+	const bool in_a_row =
+		m->placement == XR_PLACE_CONTIGUOUS || (m->placement == XR_PLACE_RUNS && m->run_pages >= pages);
 
 	return in_a_row && !(m->host_bytes && m->host_bytes < pages * m->page_bytes) ? pages : 1;
 }

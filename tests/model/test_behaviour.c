@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* How the memory of simulated machines behaves, against what their files say: bandwidth, parallelism, policies, writes.
+/* How the memory of simulated machines behaves, against what their files say: bandwidth, parallelism, policies,
+ * writes.
  *
  *   test_behaviour                   the suite: random machines, quiet and with ordinary noise
  *   test_behaviour SEED NOISE        one machine again, every fact beside the truth
  *
- * Seeds are the commit's (XR_SEED: others; printed). XR_DEEP: how many machines in all; XR_ONLY: a micro-benchmark. Prints
- * TAP. Each kind of fact has a rate that it must reach, and fails where the machines that were right cannot come from
- * such a rate.
+ * Seeds are the commit's (XR_SEED: others; printed). XR_DEEP: how many machines in all; XR_ONLY: a
+ * micro-benchmark. Prints TAP. Each kind of fact has a rate that it must reach, and fails where the machines that
+ * were right cannot come from such a rate.
  */
 #include "../lib/lab.h"
 #include "../lib/shrink.h"
@@ -36,9 +37,13 @@ static const struct {
 	{"cache.*.policy", "policy", {0.97, 0.90}},
 	{"tlb.d1.policy", "policy", {0.97, 0.90}},
 	{"cache.*.write_allocate", "write", {0.97, 0.90}},
-	{"cache.*.inclusive", "inclusion", {0.90, 0.85}}, /* of what is found today: conflict sets are not always found */
+	{"cache.*.inclusive",
+         "inclusion",
+         {0.90, 0.85}}, /* of what is found today: conflict sets are not always found */
 	{"counters", "counters", {0.99, 0.97}},
-	{"prefetch", "prefetch", {0.90, 0.85}}, /* of what is found today: caches that replace by chance keep some lines */
+	{"prefetch",
+         "prefetch",
+         {0.90, 0.85}}, /* of what is found today: caches that replace by chance keep some lines */
 };
 enum { N_ASKED = sizeof asked / sizeof *asked, N_NOISES = 2, MACHINES = 6 };
 static const double surprise = 1e-4; /* some dozens of kinds: a true change of nothing fails one run in hundreds */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Paper 003's own algorithm beside unforeseen jumps: on a machine that fetches code in order its curve shows the first cache,
- * and both agree; on one that fetches ahead it is blind to it, and that is said. Prints TAP. */
+/* Paper 003's own algorithm beside unforeseen jumps: on a machine that fetches code in order its curve shows the
+ * first cache, and both agree; on one that fetches ahead it is blind to it, and that is said. Prints TAP. */
 #include "../lib/judge.h"
 
 #include <stdio.h>

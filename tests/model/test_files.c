@@ -3,7 +3,8 @@
  *
  *   test_files [FILE...]   prints TAP; what is wrong or missed beside the truth
  *
- * The dice are the commit's (XR_SEED: others). A file that fails is thrown again twice, and fails where two of the three do.
+ * The dice are the commit's (XR_SEED: others). A file that fails is thrown again twice, and fails where two of
+ * the three do.
  */
 #include "../lib/lab.h"
 #include "../lib/truth.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A last cache that others use: what a program gets of it is less than it has, can be reckoned, and is found, run for run;
- * everything else is found as if nobody was there. Prints TAP. XR_SEED: the first throw of the dice. */
+/* A last cache that others use: what a program gets of it is less than it has, can be reckoned, and is found, run
+ * for run; everything else is found as if nobody was there. Prints TAP. XR_SEED: the first throw of the dice. */
 #include "../lib/judge.h"
 #include "../lib/truth.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What was compiled before: damage is mended in silence, another compiler or other flags are another thing, nobody else's
- * files are read. */
+/* What was compiled before: damage is mended in silence, another compiler or other flags are another thing,
+ * nobody else's files are read. */
 #include "target/host/cache.h"
 #include "target/host/toolchain.h"
 #include "target/open.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which array makes a curve: misses of one set, arrays of every policy and number of ways, decoded code before the cache, a
- * level behind it; none of these where nothing fits; and curves of real cores. */
+/* Which array makes a curve: misses of one set, arrays of every policy and number of ways, decoded code before
+ * the cache, a level behind it; none of these where nothing fits; and curves of real cores. */
 #include "../lib/start.h"
 
 #include "infer/policy.h"
@@ -200,7 +200,8 @@ static void put_curve(struct lab *lab, bool full, uint64_t stride, double base, 
 }
 #define CURVE(lab, full, stride, base, c) put_curve(lab, full, stride, base, c, sizeof c / sizeof *c)
 
-/* Zen 4: 8 ways of 4096 bytes, behind decoded code that has 12 entries in a set: a lean block takes one, a full one three. */
+/* Zen 4: 8 ways of 4096 bytes, behind decoded code that has 12 entries in a set: a lean block takes one, a full
+ * one three. */
 static void decoded_code_does_not_pass_for_the_cache(void **state)
 {
 	(void)state;

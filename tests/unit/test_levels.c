@@ -200,8 +200,8 @@ static size_t levels_of(const struct taken *taken, size_t n, struct xr_level *le
 	return xr_levels_from(s, n, 5, level, unsettled);
 }
 
-/* A walk half in one level and half in the next stays nowhere; what it shows there must not make two levels one. A level
- * that others use, too, wavers, and pages that seem to come nearer again tell by how much. */
+/* A walk half in one level and half in the next stays nowhere; what it shows there must not make two levels one.
+ * A level that others use, too, wavers, and pages that seem to come nearer again tell by how much. */
 static void neighbours_hide_no_level(void **state)
 {
 	struct xr_level level[XR_LEVELS_MAX];

@@ -250,8 +250,8 @@ static void strangers_do_not_stay(void **state)
 	xr_target_free(t);
 }
 
-/* Four sets of two ways. Pages 0, 4, 8 are in sets 0, 1, 2 when folded and all in set 0 when not; pages 0, 5, 10 the other
- * way round. */
+/* Four sets of two ways. Pages 0, 4, 8 are in sets 0, 1, 2 when folded and all in set 0 when not; pages 0, 5, 10
+ * the other way round. */
 static void folded_sets_are_chosen_by_two_fields(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Simulated cores against curves of the real ones (tests/data/real): with the habits that a core has, the model bends where
- * the core bends, and as far. */
+/* Simulated cores against curves of the real ones (tests/data/real): with the habits that a core has, the model
+ * bends where the core bends, and as far. */
 #include "../lib/curves.h"
 #include "../lib/start.h"
 
@@ -93,8 +93,8 @@ static void close_to(const char *what, const struct curve *c, size_t i, double g
 		fail_msg("%s, %g: %g, simulated %g", what, c->x[i], c->y[i], got);
 }
 
-/* The machine file as it is, but for prefetchers: in a random order a few steps are alike, and what those fetch would bend the
- * curve where the real one has none of it. */
+/* The machine file as it is, but for prefetchers: in a random order a few steps are alike, and what those fetch
+ * would bend the curve where the real one has none of it. */
 static struct xr_target *zen3(void)
 {
 	struct xr_machine m = quiet_machine("machines/cores/zen3.ini");
@@ -102,8 +102,8 @@ static struct xr_target *zen3(void)
 	return xr_model_open_machine(&m, 2);
 }
 
-/* First cache, first TLB, second cache by a hash that includes bits inside a page: one after the other, and no edge where
- * classes of pages would have one (128 lines of one page offset). */
+/* First cache, first TLB, second cache by a hash that includes bits inside a page: one after the other, and no
+ * edge where classes of pages would have one (128 lines of one page offset). */
 static void lines_and_pages_of_data_bend_where_the_core_bends(void **state)
 {
 	(void)state;
@@ -139,8 +139,8 @@ static void foreseen_code_bends_where_the_core_bends(void **state)
 	xr_target_free(t);
 }
 
-/* Another core, on huge pages; its curves are in cycles of a clock that is not its own: 6.55 of them are the 5 of its first
- * cache. */
+/* Another core, on huge pages; its curves are in cycles of a clock that is not its own: 6.55 of them are the 5 of
+ * its first cache. */
 static void a_second_core_bends_elsewhere(void **state)
 {
 	(void)state;

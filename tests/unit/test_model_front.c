@@ -60,7 +60,8 @@ static double lines(struct xr_target *t, enum xr_walk_kind kind, uint32_t per_se
 	return over(t, kind, span, 16);
 }
 
-/* As one real core has it (shared/real/zen3): 1.03 cycles to 8 lines a set, 2.5 behind; a page 1.3 to 64, 2.05 behind. */
+/* As one real core has it (shared/real/zen3): 1.03 cycles to 8 lines a set, 2.5 behind; a page 1.3 to 64, 2.05
+ * behind. */
 static void foreseen_jumps_may_show_lines_and_pages(void **state)
 {
 	(void)state;

@@ -82,7 +82,8 @@ static void pages_have_more_classes_than_a_way_has_pages(void **state)
 {
 	(void)state;
 	struct bench t;
-	/* 64 sets x 8 of 64 bytes: a way is one page, so of plain pages every one collides. Here six page bits are mixed in. */
+	/* 64 sets x 8 of 64 bytes: a way is one page, so of plain pages every one collides. Here six page bits
+	 * are mixed in. */
 	setup(&t, "capacity = 32K\nways = 8\nindex_bits = 6^12 7^13 8^14 9^15 10^16 11^17");
 	uint64_t place[600];
 	for (int i = 0; i < 600; i++)

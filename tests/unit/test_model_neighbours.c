@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-/* One full cache of so many lines of 64 bytes that throws out by age, 10 cycles; memory 100 cycles, or 10 of those at a time.
- * A cycle is a nanosecond, so that neighbours bring one line in ten cycles. */
+/* One full cache of so many lines of 64 bytes that throws out by age, 10 cycles; memory 100 cycles, or 10 of
+ * those at a time. A cycle is a nanosecond, so that neighbours bring one line in ten cycles. */
 static struct xr_machine one_level(uint64_t lines)
 {
 	struct xr_machine m;
@@ -86,7 +86,8 @@ static void without_neighbours_time_changes_nothing(void **state)
 	xr_mem_free(t.mem);
 }
 
-/* What strangers push out of an inclusive cache leaves the nearer one, too, dirty or not; strangers leave as quietly. */
+/* What strangers push out of an inclusive cache leaves the nearer one, too, dirty or not; strangers leave as
+ * quietly. */
 static void strangers_drive_lines_out_of_nearer_levels(void **state)
 {
 	(void)state;
@@ -126,8 +127,8 @@ static int kept(uint32_t lines, enum xr_access access)
 	return (int)(lines - tally.from_memory);
 }
 
-/* Who waits for each line sees ten strangers a line: after B lines there were B - 1 others and 10 B strangers, and 63 are
- * too few to throw a line out. Who asks for ten at a time sees one stranger a line. */
+/* Who waits for each line sees ten strangers a line: after B lines there were B - 1 others and 10 B strangers,
+ * and 63 are too few to throw a line out. Who asks for ten at a time sees one stranger a line. */
 static void who_comes_back_sooner_keeps_more(void **state)
 {
 	(void)state;

@@ -232,7 +232,8 @@ static void groups_are_lru_of_plru(void **state)
 static void nru_and_its_kin_differ_in_when_bits_are_cleared(void **state)
 {
 	(void)state;
-	/* nru: d sets the last bit, so that a b c are cleared and leave in turn; g sets the last, so e is clear: it is next */
+	/* nru: d sets the last bit, so that a b c are cleared and leave in turn; g sets the last, so e is clear:
+	 * it is next */
 	expect("nru", 4, "abcdefgh", "....abce");
 	/* uses while the set fills do not count: all bits are clear, and d leaves before anybody new does */
 	expect("mru_n", 4, "abcdefgh", "....abcd");
@@ -266,7 +267,8 @@ static double misses(struct xr_array *a, uint64_t sets, uint64_t lines, int laps
 static void followers_follow_who_misses_less(void **state)
 {
 	(void)state;
-	/* A lap that is too long by a half: where new lines are young everything misses; where they are old a part stays. */
+	/* A lap that is too long by a half: where new lines are young everything misses; where they are old a
+	 * part stays. */
 	enum { SETS = 64, WAYS = 8 };
 	struct xr_rng rng = {5};
 	const int young = named("qlru_h00_m0_r0_u0"), old = named("qlru_h00_mr30_r0_u0");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Belief, noise and the one array against curves of real cores: the true number of entries or ways wins, and "none of these" does not;
- * where the truth is not among the hypotheses, it does. */
+/* Belief, noise and the one array against curves of real cores: the true number of entries or ways wins, and
+ * "none of these" does not; where the truth is not among the hypotheses, it does. */
 #include "../lib/curves.h"
 
 #include "infer/array.h"

@@ -266,7 +266,8 @@ static void the_header_compiles_as_c89_and_cpp(void **state)
 	xr_description_free(d);
 }
 
-/* A trigraph at the end of a comment's line would be a backslash to a C89 compiler, and the next line part of the comment. */
+/* A trigraph at the end of a comment's line would be a backslash to a C89 compiler, and the next line part of the
+ * comment. */
 static void headers_have_no_trigraphs(void **state)
 {
 	struct page page;
@@ -304,7 +305,8 @@ static void a_tenth_of_a_cycle_is_no_difference(void **state)
 	json_decref(far);
 }
 
-/* Whatever texts say, they end no block of the page and make no markup: what stands there is JSON, with the same in it. */
+/* Whatever texts say, they end no block of the page and make no markup: what stands there is JSON, with the same
+ * in it. */
 static void the_page_has_the_description_and_no_markup_of_it(void **state)
 {
 	static const char page_text[] = "<html>@DESCRIPTION@</html>";

@@ -40,8 +40,8 @@ enum {
 	STRANGERS_MORE = 3,
 };
 static const uint64_t dense_wanted = UINT64_C(64) << 20, most_wanted = UINT64_C(256) << 20;
-/* Where every instruction is simulated: walks over more lines would take minutes, and what is simulated in such detail has
- * caches of kilobytes. */
+/* Where every instruction is simulated: walks over more lines would take minutes, and what is simulated in such
+ * detail has caches of kilobytes. */
 static const uint64_t exact_wanted = UINT64_C(8) << 20;
 static const double coarse_ns = 100;
 static const double patience_ns = 0.8e9; /* for a neighbour to pause, all in all */
@@ -521,7 +521,8 @@ static int find_anyhow(struct outer *o, bool *found)
 	return spread_latency(o, &l);
 }
 
-/* Where times repeat exactly, a level with a plain index shows all of its geometry; *found: this is one, and walks agree. */
+/* Where times repeat exactly, a level with a plain index shows all of its geometry; *found: this is one, and
+ * walks agree. */
 static int find_regular(struct outer *o, size_t level, bool *found)
 {
 	static const char how[] = "lines at equal distances";
@@ -553,14 +554,16 @@ static int find_regular(struct outer *o, size_t level, bool *found)
  * lines of a page go together. Where few walks contradict, many are asked. */
 static int bear_out(struct outer *o, const struct xr_geometry *g, bool *borne_out)
 {
-	const double built =
-		0.14; /* half of the way, in logarithms, to the nearest other capacity that is built: 4/3 of it */
+	/* half of the way, in logarithms, to the nearest other capacity that is built, 4/3 of it; what is less
+	 * likely than that was said by somebody who was wrong */
+	const double built = 0.14, contradiction = 0.01;
 	const double bytes = xr_description_number(xr_run_description(o->run), level_id(o, 1, "capacity"), 0);
 	struct xr_second_level l = second_for(o);
 
 	*borne_out = true;
 	l.ways = g->ways;
 	l.regular = true;
+	l.expected = bytes;
 	if (!(bytes > 0) || l.ways > XR_SECOND_WAYS)
 		return 0;
 	for (int closely = 0; closely < 2; closely++) {
@@ -568,10 +571,10 @@ static int bear_out(struct outer *o, const struct xr_geometry *g, bool *borne_ou
 			return -1;
 		if (closely && isfinite(l.law.capacity) && xr_second_line(&l) != 0)
 			return -1;
-		if (closely && l.outer_line == 4 * l.line) /* pairs fill half of such lines */
-			l.law.mean *= 2;
+		/* pairs fill half of a line that is as long as four */
+		const double p = closely && l.outer_line == 4 * l.line ? l.law.p_half : l.law.p_expected;
 		*borne_out = !(l.law.mean > 0) || l.law.none > 0.5 ||
-		             fabs(log(l.law.mean / bytes)) < fmax(built, 3 * l.law.spread);
+		             (closely ? p > contradiction : fabs(log(l.law.mean / bytes)) < built);
 		if (*borne_out)
 			return 0;
 	}

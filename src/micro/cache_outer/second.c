@@ -166,6 +166,7 @@ static struct xr_scatter_question question(const struct xr_second_level *l, cons
 	                                    .ways = l->ways,
 	                                    .regular = l->regular,
 	                                    .pairs = true,
+	                                    .expected = l->expected,
 	                                    .miss = l->far - l->near,
 	                                    .miss_off = miss_off,
 	                                    .most_lost = l->shared_core ? most_lost : 0};

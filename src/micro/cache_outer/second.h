@@ -22,6 +22,7 @@ struct xr_second_level {
 	double tlb_pages;             /* that the first TLB holds; 0: there is none */
 	bool shared_core;             /* somebody else uses the core, and with it this level */
 	double quiet_ns;              /* for each question */
+	double expected;              /* capacity, of another witness; 0: there is none */
 	struct xr_effort effort;      /* {0}: quick; for coarse clocks */
 	/* What is found: */
 	size_t ways;                  /* 0: not found */

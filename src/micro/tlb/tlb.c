@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Parameter: the TLBs of data: entries, ways, cost of a miss, what an entry covers, level by level; the page size.
+/* Parameter: the TLBs of data: entries, ways, cost of a miss, what an entry covers, level by level; the page
+ * size.
  *
- * Idea (papers 000 §4.7, 001 §3.1): a TLB is a cache whose line is a page. All questions are walks over one cell of
- * each of many pages beside a twin (probe/pages.h); all answers are weighed as beliefs (infer/reach.h, infer/ways.h).
+ * Idea (papers 000 §4.7, 001 §3.1): a TLB is a cache whose line is a page. All questions are walks over one cell
+ * of each of many pages beside a twin (probe/pages.h); all answers are weighed as beliefs (infer/reach.h,
+ * infer/ways.h).
  *
  * Algorithm, level after level:
  *   Reach    Pages in a row, more and more of them: about how many fit, and what a miss costs. No end: no such level.
@@ -14,9 +16,9 @@
  *   Page     Cells a set's pages apart, one and a half times the ways; then closer: from half a page on they fit.
  *   Entry    Pages in a row that are neighbours in memory, too, more than there are entries: what fits shares entries.
  *
- * When it fails: an index that is none of these: pages anywhere overflow it sooner than pages in a row. Then the ways are
- * in doubt, and the entries as good as the reach. Caches smaller than the TLB reaches, with lines that meet by chance: in
- * doubt, where that costs as much as a miss does.
+ * When it fails: an index that is none of these: pages anywhere overflow it sooner than pages in a row. Then the
+ * ways are in doubt, and the entries as good as the reach. Caches smaller than the TLB reaches, with lines that
+ * meet by chance: in doubt, where that costs as much as a miss does.
  */
 #include "micro/tlb/tlb.h"
 
@@ -40,8 +42,9 @@ static double sure_of_cycles(const struct xr_description *d)
 	return hit && hit->confidence < 0.9 ? hit->confidence : 1;
 }
 
-/* Of what was told with 0.99 on 120 machines that nobody had looked at (the second generator), so many were right: entries
- * and ways 23 of 25, penalties of the first level as many, of the second, which differ from walk to walk, five of six. */
+/* Of what was told with 0.99 on 120 machines that nobody had looked at (the second generator), so many were
+ * right: entries and ways 23 of 25, penalties of the first level as many, of the second, which differ from walk
+ * to walk, five of six. */
 static const double told_at_most = 0.95, penalty_at_most[] = {0.93, 0.84};
 
 /* Entries of a level whose index is not known are as good as a step of a curve is, which pages in a row bear out. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What an agent says, line by line (agent/agent.c has the words). It may be a stranger behind a runner: an answer about a
- * specification that nobody asked for is none. */
+/* What an agent says, line by line (agent/agent.c has the words). It may be a stranger behind a runner: an answer
+ * about a specification that nobody asked for is none. */
 #ifndef XR_TARGET_HOST_ANSWER_H
 #define XR_TARGET_HOST_ANSWER_H
 

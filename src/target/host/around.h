@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who else uses this machine: processes, the hypervisor, limits. Looked at before and after measuring; never an input of
- * a measurement, only what its doubts are explained by. */
+/* Who else uses this machine: processes, the hypervisor, limits. Looked at before and after measuring; never an
+ * input of a measurement, only what its doubts are explained by. */
 #ifndef XR_TARGET_HOST_AROUND_H
 #define XR_TARGET_HOST_AROUND_H
 
@@ -37,7 +37,8 @@ void xr_moment_take(struct xr_moment *moment, struct xr_arena *arena, const int 
 /* What happened between two moments. */
 void xr_around_between(struct xr_around *around, const struct xr_moment *from, const struct xr_moment *to, int n_cpus);
 
-/* The i-th sentence on what may disturb, for people; NULL: no more. neighbour: somebody shares the core (noise.neighbour). */
+/* The i-th sentence on what may disturb, for people; NULL: no more. neighbour: somebody shares the core
+ * (noise.neighbour). */
 const char *xr_around_words(struct xr_arena *arena, const struct xr_around *around, bool past, bool neighbour, int i);
 bool xr_around_quiet(const struct xr_around *around);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Boards: targets without an OS, that cannot be talked to and print what they find (agent/bare.h).
  *
- * A batch becomes a program of its own: compiled, run, its console read until it says that it is done. What does not fit
- * into the board's memory is halved until it does. A line that the console garbled is not believed; a board that falls
- * silent, resets or goes away costs the specification that it was at, and the others are asked again without it.
+ * A batch becomes a program of its own: compiled, run, its console read until it says that it is done. What does
+ * not fit into the board's memory is halved until it does. A line that the console garbled is not believed; a
+ * board that falls silent, resets or goes away costs the specification that it was at, and the others are asked
+ * again without it.
  */
 #include "target/host/host.h"
 #include "target/open.h"

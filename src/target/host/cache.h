@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What was compiled before, kept as ccache keeps it.
  *
- * The directory is held by a descriptor, once it is sure that nobody else can have a hand in it (util/trusted.h); its
- * files are opened from there, never through a link. Each entry is one file with a checksum over its name and content: one
- * that is damaged, cut short or under another's name is removed and compiled anew, and nobody hears of it. When there is
- * more than the limit, what was not used for longest goes.
+ * The directory is held by a descriptor, once it is sure that nobody else can have a hand in it (util/trusted.h);
+ * its files are opened from there, never through a link. Each entry is one file with a checksum over its name and
+ * content: one that is damaged, cut short or under another's name is removed and compiled anew, and nobody hears
+ * of it. When there is more than the limit, what was not used for longest goes.
  */
 #ifndef XR_TARGET_HOST_CACHE_H
 #define XR_TARGET_HOST_CACHE_H

@@ -158,8 +158,8 @@ static uint64_t helper_key(struct xr_toolchain *tc, uint64_t key, const char *qu
 	return file_key(key, line);
 }
 
-/* The compiler by path, size and date of the command's words (`ccache gcc`), of the compiler proper and the assembler, and
- * by its flags. Its version is among the macros. */
+/* The compiler by path, size and date of the command's words (`ccache gcc`), of the compiler proper and the
+ * assembler, and by its flags. Its version is among the macros. */
 static uint64_t who(struct xr_toolchain *tc)
 {
 	struct xr_command c = xr_compiler_command(tc, XR_PLAIN);

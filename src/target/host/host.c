@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Targets that run things: this machine, or another behind a runner. The host is not special: it is the target with
- * the machine's own compiler, no runner and POSIX time.
+/* Targets that run things: this machine, or another behind a runner. The host is not special: it is the target
+ * with the machine's own compiler, no runner and POSIX time.
  *
- * One agent without generated code stays up for address chains, code walks and teams. A batch with operation streams
- * gets a program of its own, linked from the agent and the compiled streams, which ends when something else is asked.
- * Whichever dies or falls silent costs the specification that it was at: that one is failed, the others are asked again.
+ * One agent without generated code stays up for address chains, code walks and teams. A batch with operation
+ * streams gets a program of its own, linked from the agent and the compiled streams, which ends when something
+ * else is asked. Whichever dies or falls silent costs the specification that it was at: that one is failed, the
+ * others are asked again.
  */
 #include "target/host/host.h"
 #include "target/host/answer.h"

@@ -57,7 +57,8 @@ static const char *not_in_this_form(const struct xr_host *h, const struct xr_spe
 	return NULL;
 }
 
-/* The same with twice as many statements in the loop: where times are exact, the difference is the statements' alone. */
+/* The same with twice as many statements in the loop: where times are exact, the difference is the statements'
+ * alone. */
 static struct xr_spec twin_of(const struct xr_spec *spec)
 {
 	struct xr_spec twin = *spec;

@@ -14,8 +14,9 @@ static const double translated_ops = 3000;
 /* Times the wall clock: a clock that keeps pace with it may seem to be off by the delays of a connection. */
 static const double off_pace = 2;
 static const double spin_s = 0.02; /* long against those delays */
-/* A simulator may by accident be about as quick as what it simulates. Then work of this length tells: a true clock
- * goes with the wall's to less than this, and a machine that shares its CPU with others does not simulate that evenly. */
+/* A simulator may by accident be about as quick as what it simulates. Then work of this length tells: a true
+ * clock goes with the wall's to less than this, and a machine that shares its CPU with others does not simulate
+ * that evenly. */
 static const double long_spin_s = 0.3, off_closely = 0.03;
 static const double answer_s = 60;
 

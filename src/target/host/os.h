@@ -15,7 +15,8 @@ bool xr_os_counts(void); /* are there hardware counters that may be used? */
 double xr_os_quota(void);         /* CPUs' worth of time that a cgroup allows; 0: no limit */
 uint64_t xr_os_memory(void);      /* bytes that may be taken without harm */
 uint64_t xr_os_page(void);
-/* Those that are least busy just now and that the OS takes for alike, the best first; returns how many, at most `room`. */
+/* Those that are least busy just now and that the OS takes for alike, the best first; returns how many, at most
+ * `room`. */
 int xr_os_quiet_cpus(const int *ids, int n, int *quiet, int room);
 bool xr_os_is_foreign(const char *program); /* made for another architecture than this machine's */
 const char *xr_os_cpu_name(struct xr_arena *arena);

@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Specifications and statements in one run of the compiler: enough that starting it does not matter, few enough that all
- * CPUs are busy to the end. */
+/* Specifications and statements in one run of the compiler: enough that starting it does not matter, few enough
+ * that all CPUs are busy to the end. */
 enum { UNIT_SPECS = 48, UNIT_STATEMENTS = 400, UNITS_PER_CPU = 4, HUNG_MAX = 2 };
 
 /* ---- units ---- */
@@ -323,8 +323,8 @@ static struct unit half(const struct unit *u, bool second)
 	return h;
 }
 
-/* Which specification an error of the compiler is about: the function it names ("In function 'xr_nano_…':" stands before
- * its errors), or the one that the line of the file belongs to. n: none of them. */
+/* Which specification an error of the compiler is about: the function it names ("In function 'xr_nano_…':" stands
+ * before its errors), or the one that the line of the file belongs to. n: none of them. */
 static size_t guilty_of(const struct unit *u, const size_t *first_line, const char *in_function, const char *line,
                         size_t len)
 {

@@ -62,10 +62,10 @@ struct xr_compiled {
 	long place;           /* in the program's table, from 1; 0: by the order of those that compiled */
 };
 
-/* Compiles the specifications (all XR_OPS, no two the same text) in batches; a batch that fails is halved until only
- * the guilty ones fail. Then links those that compiled with the agent; *program gets the path, table order is the order
- * of the specifications that compiled. script: NULL, or lines baked into the program (NULL-terminated); for a board, its
- * table in C. program NULL: only compiles. */
+/* Compiles the specifications (all XR_OPS, no two the same text) in batches; a batch that fails is halved until
+ * only the guilty ones fail. Then links those that compiled with the agent; *program gets the path, table order
+ * is the order of the specifications that compiled. script: NULL, or lines baked into the program
+ * (NULL-terminated); for a board, its table in C. program NULL: only compiles. */
 int xr_toolchain_build(struct xr_toolchain *tc, const struct xr_spec *specs, size_t n, struct xr_compiled *out,
                        const char *const *script, const char **program, struct xr_error *err);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Address chains on a simulated machine.
  *
- * Endless walks: what one step costs in the steady state is found by walking a few laps for warming up and a few for
- * counting; the samples then are so many of these. Walks over more places than can be simulated quickly are walked
- * smaller on a machine made smaller by the same factor: every ratio that decides about hits stays what it was.
- * Scripts: repetitions are simulated until they repeat, or enough of them are known to draw from. One with a phase over more
- * places than that is simulated on a smaller machine, too, its short phases as they are.
+ * Endless walks: what one step costs in the steady state is found by walking a few laps for warming up and a few
+ * for counting; the samples then are so many of these. Walks over more places than can be simulated quickly are
+ * walked smaller on a machine made smaller by the same factor: every ratio that decides about hits stays what it
+ * was. Scripts: repetitions are simulated until they repeat, or enough of them are known to draw from. One with a
+ * phase over more places than that is simulated on a smaller machine, too, its short phases as they are.
  */
 #include "target/model/model.h"
 #include "target/model/trip.h"

@@ -21,7 +21,8 @@ void xr_front_release(struct xr_front *front);
 /* A foreseen jump from here: is its target known, and how many cycles more does that take? Known from now on. */
 bool xr_front_knows(struct xr_front *front, uint64_t address, double *cycles);
 
-/* Is this code, of so many operations, there decoded? From now on it is. `mem` says what the first cache of code holds. */
+/* Is this code, of so many operations, there decoded? From now on it is. `mem` says what the first cache of code
+ * holds. */
 bool xr_front_decoded(struct xr_front *front, struct xr_mem *mem, struct xr_mem_buffer *buffer, uint64_t offset,
                       uint64_t bytes, double ops);
 

@@ -234,9 +234,10 @@ uint64_t xr_machine_sets(const struct xr_machine_cache *cache);
 uint64_t xr_machine_ways(const struct xr_machine_cache *cache);   /* full: all lines */
 uint64_t xr_machine_tlb_ways(const struct xr_machine_tlb *tlb);   /* full: all entries */
 
-/* A machine with caches divided by `by`, a power of two: large experiments over places `stride` apart are made small with
- * it. Pages shrink, too, so that there are as many as before for TLBs as large as before, as long as a page has many places;
- * what is left then divides TLBs. Neighbours stay as quick: what is divided takes that part of the time. */
+/* A machine with caches divided by `by`, a power of two: large experiments over places `stride` apart are made
+ * small with it. Pages shrink, too, so that there are as many as before for TLBs as large as before, as long as a
+ * page has many places; what is left then divides TLBs. Neighbours stay as quick: what is divided takes that part
+ * of the time. */
 struct xr_machine xr_machine_scaled(const struct xr_machine *machine, uint64_t by, uint64_t stride);
 
 /* What is left of a machine for one thread of a core while the other is busy: of first caches and TLBs. */

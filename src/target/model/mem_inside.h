@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory side from inside: what mem.c (caches), pages.c (frames), translate.c (TLBs and walks) and prefetch.c share. */
+/* The memory side from inside: what mem.c (caches), pages.c (frames), translate.c (TLBs and walks) and prefetch.c
+ * share. */
 #ifndef XR_TARGET_MODEL_MEM_INSIDE_H
 #define XR_TARGET_MODEL_MEM_INSIDE_H
 

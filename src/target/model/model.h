@@ -77,7 +77,8 @@ xr_model_granule(const struct xr_machine *machine); /* of coherence; 0: cores sh
 
 /* A target for a machine that is already in memory (tests, random machines). */
 struct xr_target *xr_model_open_machine(const struct xr_machine *machine, uint64_t seed);
-/* The same with cores of two types; the second one's CPUs follow the first one's. The OS and the noise are the first's. */
+/* The same with cores of two types; the second one's CPUs follow the first one's. The OS and the noise are the
+ * first's. */
 struct xr_target *xr_model_open_hybrid(const struct xr_machine *machine, const struct xr_machine *second,
                                        uint64_t seed);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Machine files: inih splits lines, a table (keys.c) says what each key is.
  *
- * inih is a C library of few lines and has few-line habits: it cuts lines at a fixed length, takes indented lines for
- * continuations, cuts long section names, says nothing of sections without keys, and does not tell the handler where
- * it is. So the lines pass through a reader here that hands it only lines it will not misread, and counts them; keys with
- * long values (lists of bits) it takes itself.
+ * inih is a C library of few lines and has few-line habits: it cuts lines at a fixed length, takes indented lines
+ * for continuations, cuts long section names, says nothing of sections without keys, and does not tell the
+ * handler where it is. So the lines pass through a reader here that hands it only lines it will not misread, and
+ * counts them; keys with long values (lists of bits) it takes itself.
  */
 #include "target/model/keys.h"
 #include "util/files.h"

@@ -30,7 +30,8 @@ static void prefetch(struct xr_mem *mem, struct core *core, struct xr_mem_buffer
 	prefetch_on(mem, core, &mem->data, b, address, level);
 }
 
-/* Where the successor of a line is remembered: one of a few places, the last one given up when all are taken. NULL: nowhere. */
+/* Where the successor of a line is remembered: one of a few places, the last one given up when all are taken.
+ * NULL: nowhere. */
 static struct successor *successor_of(struct xr_mem *mem, struct core *core, uint64_t line, bool make)
 {
 	struct successor *place = core->successor + (mixed(line) & mem->successors_mask & ~(uint64_t)(PLACES - 1));

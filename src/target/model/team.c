@@ -308,8 +308,8 @@ static void walk(struct xr_model *model, const struct xr_spec *spec, int type, s
 		}
 }
 
-/* Flows and everybody else share the memory's bandwidth: more than it has is stretched. Who waits for single lines waits
- * longer the busier it is, as in a queue that serves in constant time (M/D/1). */
+/* Flows and everybody else share the memory's bandwidth: more than it has is stretched. Who waits for single
+ * lines waits longer the busier it is, as in a queue that serves in constant time (M/D/1). */
 static void flow_together(const struct xr_machine *m, struct team *t)
 {
 	double door = xr_flow_door(m), wanted = 0;

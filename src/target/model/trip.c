@@ -266,8 +266,8 @@ void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_ma
 			drive_strangers_out(trip, mem, core);
 		same = tally->latency + tally->flow == before ? same + 1 : 0;
 		before = tally->latency + tally->flow;
-		/* Where the oldest go, a lap that took as long as the one before goes on so; in a short one elsewhere that may
-		 * be chance. */
+		/* Where the oldest go, a lap that took as long as the one before goes on so; in a short one
+		 * elsewhere that may be chance. */
 		bool once = by_age || trip->n < lap || lap >= LONG_LAP;
 		if ((same >= (once ? 1 : 2) && (by_age || !random)) || (!small && i + 1 == most))
 			return;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Code walks on a simulated machine.
  *
- * A jump nobody could foresee costs the misprediction and the latency of the cache level that has the line; one that
- * could be foreseen costs a cycle, and the latency when the line is not in the first level, or a part of it where several
- * lines are fetched at once. For that its target must be known: a jump that no BTB knows waits for all by itself.
- * Straight-line code is fetched in order: a line that is not in the first level stops the front end for the latency of the
- * one that has it, unless the machine fetches code ahead: then only for memory. Code that is there decoded needs no line.
+ * A jump nobody could foresee costs the misprediction and the latency of the cache level that has the line; one
+ * that could be foreseen costs a cycle, and the latency when the line is not in the first level, or a part of it
+ * where several lines are fetched at once. For that its target must be known: a jump that no BTB knows waits for
+ * all by itself. Straight-line code is fetched in order: a line that is not in the first level stops the front
+ * end for the latency of the one that has it, unless the machine fetches code ahead: then only for memory. Code
+ * that is there decoded needs no line.
  */
 #include "target/model/front.h"
 #include "target/model/model.h"
@@ -92,7 +93,8 @@ static uint64_t block_bytes(const struct xr_walk_spec *walk)
 	return bytes;
 }
 
-/* A block whose statements reach into further lines waits for the slowest of them: they are fetched one behind the other. */
+/* A block whose statements reach into further lines waits for the slowest of them: they are fetched one behind
+ * the other. */
 static struct xr_met fetch_block(struct xr_mem *mem, const struct xr_trip *trip, uint64_t bytes, uint64_t line)
 {
 	const uint64_t at = trip->offset[trip->at];
@@ -155,7 +157,8 @@ static void run(struct scene *s, struct xr_trip *trip, const struct reads *reads
 	sum->visits += (double)visits;
 }
 
-/* Visits of whole laps: about `visits` accesses, the data's among them, but of so many visits at least LAPS_MIN laps. */
+/* Visits of whole laps: about `visits` accesses, the data's among them, but of so many visits at least LAPS_MIN
+ * laps. */
 static size_t laps(size_t n, const struct reads *reads, size_t visits)
 {
 	size_t accesses = n + (size_t)(reads->bytes ? reads->bytes / reads->step : 0);
@@ -183,7 +186,8 @@ static void settle(struct scene *s, struct xr_trip *trip, const struct reads *re
 		       (jumps && one_by_one && fabs(counted.cycles - before) < same_laps * before);
 		before = counted.cycles;
 	}
-	/* laps in the same order that cost the same go on so; or the last lap was long enough, or more have to be walked */
+	/* laps in the same order that cost the same go on so; or the last lap was long enough, or more have to be
+	 * walked */
 	if (!same && trip->n < COUNT_VISITS) {
 		run(s, trip, reads, laps(trip->n, reads, WARM_VISITS), &counted);
 		counted = (struct walked){0};

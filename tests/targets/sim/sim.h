@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A small machine for tests: user-mode RV64GC, in order, with a timing model of caches, TLBs and latencies.
  *
- * It stands for the simulators that people have of their own, so it shares nothing with X-Ray: not a line, not a type, not an
- * idea of how a cache is described. X-Ray meets it through --cc and --runner alone.
+ * It stands for the simulators that people have of their own, so it shares nothing with X-Ray: not a line, not a
+ * type, not an idea of how a cache is described. X-Ray meets it through --cc and --runner alone.
  *
  *   sim [KEY=VALUE...] PROGRAM [ARGUMENT...]
  *

@@ -109,7 +109,8 @@ static uint64_t next_random(struct tags *s)
 	return s->random ^= s->random << 17;
 }
 
-/* The tree of a set has ways - 1 inner nodes, left and right halves as even as can be; each points away from the last use. */
+/* The tree of a set has ways - 1 inner nodes, left and right halves as even as can be; each points away from the
+ * last use. */
 static uint64_t plru_walk(struct tags *s, uint32_t *tree, uint64_t used, int touch)
 {
 	uint64_t low = 0, high = s->ways, node = 1;
