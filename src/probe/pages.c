@@ -309,6 +309,7 @@ static int ask_some(const struct xr_pages *p, const struct xr_pages_asked *a, si
 	for (size_t i = 0; i < k; i++) {
 		const struct xr_reading *walk = &r[2 * i], *twin = walk + 1;
 		const bool read = walk->status == XR_READ_OK && twin->status == XR_READ_OK;
+		*p->unread += !read;
 
 		waited_ns = fmax(waited_ns, read ? walk->waited_ns : 0); /* of all together */
 		seen[i * orders] = (struct xr_walk_seen){.n = (double)a[i].n,

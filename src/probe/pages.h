@@ -27,6 +27,7 @@ struct xr_pages {
 	size_t way;              /* cells of one way of the first cache: what is so far apart goes to one set */
 	struct xr_effort effort;
 	size_t *moments;     /* that were asked at so far */
+	size_t *unread;      /* walks that could not be timed */
 	double *patience_ns; /* to be spent on waiting for moments in which nobody else uses the core */
 };
 

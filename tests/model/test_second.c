@@ -27,7 +27,7 @@ static const char *const groups[] = {"all",       "operations", "core",      "ca
                                      "cache.l1i", "cache.l2",   "cache.l2i", "cache.l3",     "tlb.d1",
                                      "tlb.d2",    "tlb.i1",     "memory",    "prefetch",     "system"};
 static const double border[] = {0, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0001};
-enum { N_GROUPS = sizeof groups / sizeof *groups, N_BINS = sizeof border / sizeof *border - 1, MACHINES = 12 };
+enum { N_GROUPS = sizeof groups / sizeof *groups, N_BINS = sizeof border / sizeof *border - 1, MACHINES = 8 };
 static const double surprise = 1e-4;
 
 struct bin {

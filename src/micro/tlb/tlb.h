@@ -51,7 +51,7 @@ struct xr_tlb {
 	struct xr_run *run;
 	struct xr_pages pages;
 	double patience_ns;
-	size_t moments;
+	size_t moments, unread;
 	double visited;  /* pages, all in all */
 	double hit;      /* cycles of the first cache */
 	size_t cells_l1; /* that it holds */
