@@ -37,7 +37,10 @@ static double gone(double cycles, double home, double far)
 
 static enum xr_verdict judge(const double *cycles)
 {
-	if (!(cycles[FAR] >= 1.3 * cycles[HOME])) /* nothing beyond that would be slower */
+	for (int i = 0; i < N_WALKS; i++)
+		if (!(cycles[i] > 0)) /* not read yet */
+			return XR_UNDECIDED;
+	if (cycles[FAR] < 1.3 * cycles[HOME]) /* nothing beyond that would be slower */
 		return XR_UNDECIDED;
 	double alone = gone(cycles[NEAR], cycles[HOME], cycles[FAR]);
 	double attacked = gone(cycles[NEAR_ATTACKED], cycles[HOME], fmax(cycles[FAR], cycles[FAR_ATTACKED]));

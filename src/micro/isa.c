@@ -111,12 +111,26 @@ static bool ok(const struct xr_reading *r)
 	return r->status == XR_READ_OK;
 }
 
+/* An operation that fails is an answer only where others run: an addition of integers beside it is the witness. Puts the fact
+ * that cannot be had, and says so, where that failed as well. */
+static bool nothing_runs(struct isa *isa, enum xr_flavour flavour, const struct xr_reading *r, const char *id)
+{
+	int place =
+		isa->streams[flavour][XR_I32] >= 0 ? isa->streams[flavour][XR_I32] : isa->streams[XR_NATIVE][XR_I32];
+	if (r->status != XR_READ_FAILED || r->refused || (place >= 0 && ok(at(isa, place))))
+		return false;
+	xr_fact_none(xr_run_description(isa->run), id, XR_FAILED, "%s", r->reason);
+	return true;
+}
+
 /* ---- floating point ---- */
 
 static void put_fpu(struct isa *isa, enum xr_type type, enum xr_flavour flavour, const char *id)
 {
 	const struct xr_reading *add = at(isa, isa->fp[flavour][type].add);
 	struct xr_description *d = xr_run_description(isa->run);
+	if (nothing_runs(isa, flavour, add, id))
+		return;
 	if (!ok(add)) {
 		xr_fact_note(xr_fact_bool(d, id, false, 0.95, "chain"), "%s", add->reason);
 		return;
@@ -155,6 +169,8 @@ static void put_fma(struct isa *isa, enum xr_type type, enum xr_flavour flavour,
 	const struct fp_asks *fp = &isa->fp[flavour][type];
 	const struct xr_reading *exact = at(isa, fp->fused[XR_SHORT]), *rounded = at(isa, fp->fused[XR_LONG]);
 	struct xr_description *d = xr_run_description(isa->run);
+	if (nothing_runs(isa, flavour, exact, id) || nothing_runs(isa, flavour, rounded, id))
+		return;
 	if (!ok(exact) || !ok(rounded)) {
 		const char *why = ok(exact) ? rounded->reason : exact->reason;
 		xr_fact_note(xr_fact_bool(d, id, false, 0.95, "rounding"), "%s", why);
@@ -237,6 +253,8 @@ static void put_simd(struct isa *isa, enum xr_flavour flavour, const char *prefi
 	struct xr_description *d = xr_run_description(isa->run);
 	int width = native_width(isa, flavour);
 	const char *id = xr_arena_printf(xr_run_arena(isa->run), "%s.simd.width", prefix);
+	if (!width && nothing_runs(isa, flavour, at(isa, isa->streams[flavour][XR_V16F32]), id))
+		return;
 	if (width)
 		xr_fact_count(d, id, width, "bytes", isa->noisy <= 0.25 ? 0.99 : 0.8,
 		              "cost of an addition against half the width");
@@ -251,6 +269,8 @@ static void put_types(struct isa *isa, enum xr_flavour flavour)
 		const char *id = xr_arena_printf(xr_run_arena(isa->run), "isa.simd.%s", xr_types[t].name);
 		const struct xr_reading *r = at(isa, isa->streams[flavour][t]);
 		bool native = is_native(isa, flavour, (enum xr_type)t, half_of((enum xr_type)t));
+		if (nothing_runs(isa, flavour, r, id))
+			continue;
 		struct xr_fact *fact = xr_fact_bool(d, id, native, r->look.looked || !ok(r) ? 0.99 : 0.8,
 		                                    "one instruction, and it runs");
 		if (r->status == XR_READ_FAILED)

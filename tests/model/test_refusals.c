@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* At every place of every engine that asks the target something, the target is lost: the engine asks nothing more, and
+ * what it tells afterwards is what it would have told anyway, or in doubt. Then the same with a reading that failed:
+ * nothing wrong is told and sure.
+ *
+ *   test_refusals [MACHINE...]   prints TAP
+ *
+ * A place is the chain of calls that leads to a question. There the process forks: the child meets the fault and is
+ * watched to the end of its micro-benchmark, the parent goes on as if nothing had happened. So a machine is
+ * measured once, whatever the number of places.
+ */
+#include "../lib/judge.h"
+#include "../lib/listener.h"
+
+#include "engine/engine.h"
+#include "micro/table.h"
+#include "target/model/model.h"
+
+#include <execinfo.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { DEPTH = 24, PLACES_MAX = 4096, ABOVE = 4 };
+enum fault { NONE, LOST, FAILED };
+
+struct trial {
+	struct listener listener;
+	struct xr_machine machine;
+	struct xr_description *d;
+	const char *micro;
+	uint64_t place[PLACES_MAX]; /* those met, as hashes */
+	size_t n_places;
+	enum fault fault;     /* in a child: what it met */
+	unsigned long met_at; /* … and at which question */
+	size_t told;          /* facts that were there then */
+	int bad;
+};
+
+static uint64_t this_place(const char *micro)
+{
+	void *frame[DEPTH];
+	int n = backtrace(frame, DEPTH);
+	uint64_t h = UINT64_C(0xcbf29ce484222325) ^ (uintptr_t)micro;
+	for (int i = 0; i < n; i++)
+		h = (h ^ (uintptr_t)frame[i]) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+static bool is_new(struct trial *t, uint64_t place)
+{
+	for (size_t i = 0; i < t->n_places; i++)
+		if (t->place[i] == place)
+			return false;
+	if (t->n_places == PLACES_MAX)
+		return false;
+	t->place[t->n_places++] = place;
+	return true;
+}
+
+static void show_place(const struct trial *t)
+{
+	void *frame[DEPTH];
+	int n = backtrace(frame, DEPTH);
+	fflush(stdout);
+	fprintf(stderr, "%s, question %lu, asked from:\n", t->micro, t->listener.questions);
+	if (n > ABOVE)
+		backtrace_symbols_fd(frame + ABOVE, n - ABOVE, 2);
+}
+
+/* In a child, at the end of its micro-benchmark. */
+static int verdict(const struct trial *t)
+{
+	for (size_t i = t->told; i < xr_description_count(t->d); i++) {
+		const struct xr_fact *fact = xr_description_at(t->d, i);
+		bool sure;
+		if (judge(&t->machine, fact, &sure) != WRONG || !sure)
+			continue;
+		char *value = json_dumps(fact->value, JSON_ENCODE_ANY | JSON_COMPACT);
+		fprintf(stderr, "%s, question %lu %s: %s = %s, sure and wrong\n", t->micro, t->met_at,
+		        t->fault == LOST ? "lost" : "failed", fact->id, value);
+		free(value);
+		return 1;
+	}
+	return 0;
+}
+
+/* In a child: from here on with this fault. 0: in the parent. */
+static int branch(struct trial *t, enum fault fault)
+{
+	int status = 0;
+	fflush(NULL);
+	pid_t child = fork();
+	if (!child) {
+		t->fault = fault;
+		t->met_at = t->listener.questions;
+		t->told = xr_description_count(t->d);
+		return 1;
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child || status) {
+		if (status && WIFSIGNALED(status))
+			fprintf(stderr, "%s, question %lu %s: killed by signal %d\n", t->micro, t->listener.questions,
+			        fault == LOST ? "lost" : "failed", WTERMSIG(status));
+		t->bad++;
+		show_place(t);
+	}
+	return 0;
+}
+
+static int heard(void *self, const struct xr_spec *specs, size_t n, struct xr_reading *out, struct xr_error *err)
+{
+	struct trial *t = self;
+	(void)specs;
+	if (t->fault == LOST) {
+		fprintf(stderr, "%s, question %lu lost: it asks on\n", t->micro, t->met_at);
+		_exit(1);
+	}
+	if (t->fault == FAILED || !is_new(t, this_place(t->micro)))
+		return 0;
+	if (branch(t, LOST)) {
+		memset(out, 0xff, n * sizeof *out); /* nobody may look at it */
+		return xr_fail(err, XR_EXIT_TARGET, "it is gone");
+	}
+	if (branch(t, FAILED)) {
+		for (size_t i = 0; i < n; i++)
+			out[i] = (struct xr_reading){.status = XR_READ_FAILED, .reason = "it fails here"};
+		return 1;
+	}
+	return 0;
+}
+
+static void progress(void *self, const struct xr_progress *p)
+{
+	struct trial *t = self;
+	t->micro = p->micro;
+	if (p->finished && t->fault != NONE)
+		_exit(verdict(t));
+}
+
+static int try_machine(const char *path)
+{
+	static struct trial t;
+	struct xr_error err = {0};
+	struct xr_outcome outcome;
+	memset(&t, 0, sizeof t);
+	if (xr_machine_read(&t.machine, path, &err)) {
+		printf("not ok %s: %s\n", path, err.text);
+		return 1;
+	}
+	struct xr_target *model = xr_model_open_machine(&t.machine, 1);
+	listener_init(&t.listener, model);
+	t.listener.heard = heard;
+	t.listener.self = &t;
+	t.d = xr_description_new();
+	const struct xr_plan plan = {.progress = progress, .self = &t};
+	if (xr_engine_run(&t.listener.target, xr_micro_table, &plan, 1, NULL, t.d, &outcome, &err)) {
+		printf("# %s\n", err.text);
+		t.bad++;
+	}
+	if (t.fault != NONE) /* met after the last micro-benchmark, while doubts were looked into again */
+		_exit(verdict(&t));
+	printf("# %s: %zu places ask, %lu questions\n", path, t.n_places, t.listener.questions);
+	printf("%s %s: no engine goes on without its target, or is sure without a reading\n",
+	       t.bad || !t.n_places ? "not ok" : "ok", path);
+	fflush(stdout);
+	xr_description_free(t.d);
+	listener_release(&t.listener);
+	xr_target_free(model);
+	return t.bad > 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const machines[] = {"machines/p6.ini", "tests/data/crowd.ini"};
+	int bad = 0;
+	for (int i = 1; i < argc; i++)
+		bad += try_machine(argv[i]);
+	for (size_t i = 0; argc < 2 && i < sizeof machines / sizeof *machines; i++)
+		bad += try_machine(machines[i]);
+	return bad > 0;
+}
