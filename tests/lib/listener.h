@@ -8,8 +8,8 @@
 struct listener {
 	struct xr_target target;
 	struct xr_target *behind; /* who answers; the caller's */
-	/* Called before a question is passed on. 0: pass it on; 1: out[] holds the answer; -1: the target is lost, err says why.
-	 * May be NULL. */
+	/* Called before a question is passed on. 0: pass it on; 1: out[] holds the answer; -1: the target is lost, err
+	 * says why. May be NULL. */
 	int (*heard)(void *self, const struct xr_spec *specs, size_t n, struct xr_reading *out, struct xr_error *err);
 	void *self;
 	unsigned long questions;
