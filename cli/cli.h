@@ -94,10 +94,10 @@ void cli_look_around(const struct settings *s, struct xr_session *session);
 	/* says on stderr what may disturb; with --wait-quiet, waits until nothing does */
 extern volatile int cli_interrupted; /* set by Ctrl-C */
 
-/* --output FILE, or standard output. Closing writes it, whole or not at all, and says what went wrong, err first (NULL:
- * nothing did); returns the exit status. */
-FILE *cli_output(const struct settings *s, struct xr_error *err);
-int cli_output_close(const struct settings *s, FILE *out, const struct xr_error *err);
+/* The description that the operand names, in another form, to --output FILE or standard output: whole or not at all.
+ * write: 0, or -1 and why. Returns the exit status. */
+typedef int cli_writer(FILE *out, const struct xr_description *d, const struct settings *s, struct xr_error *err);
+int cli_convert(const struct settings *s, cli_writer *write);
 
 /* export.c */
 void cli_help_forms(void);

@@ -155,31 +155,24 @@ struct xr_session *cli_open(const struct settings *s, struct xr_error *err)
 
 /* ---- output files ------------------------------------------------------------------------------------------------ */
 
-/* The whole text first: what cannot be made touches no file. */
-static char *output_text;
-static size_t output_len;
-
-FILE *cli_output(const struct settings *s, struct xr_error *err)
+int cli_convert(const struct settings *s, cli_writer *write)
 {
-	(void)s;
-	FILE *out = open_memstream(&output_text, &output_len);
-	if (out)
-		return out;
-	err->code = XR_EXIT_USE;
-	snprintf(err->text, sizeof err->text, "out of memory");
-	return NULL;
-}
-
-int cli_output_close(const struct settings *s, FILE *out, const struct xr_error *err)
-{
-	struct xr_error why;
-	int exit = err ? cli_fail(err) : 0;
-	if (fclose(out) && !exit)
+	struct xr_error err;
+	char *text = NULL; /* all of it first: what cannot be made touches no file */
+	size_t len = 0;
+	struct xr_description *d = xr_description_read(s->operand[0], &err);
+	if (!d)
+		return cli_fail(&err);
+	int exit = 0;
+	FILE *out = open_memstream(&text, &len);
+	if (out && write(out, d, s, &err))
+		exit = cli_fail(&err);
+	if ((!out || fclose(out)) && !exit)
 		exit = cli_error(XR_EXIT_USE, "out of memory");
-	if (!exit && xr_report_save(s->output, output_text, output_len, &why))
-		exit = cli_fail(&why);
-	free(output_text);
-	output_text = NULL;
+	if (!exit && xr_report_save(s->output, text, len, &err))
+		exit = cli_fail(&err);
+	free(text);
+	xr_description_free(d);
 	return exit;
 }
 

@@ -4,20 +4,14 @@
 
 #include <stdio.h>
 
+static int write_form(FILE *out, const struct xr_description *d, const struct settings *s, struct xr_error *err)
+{
+	return xr_report_export(out, d, s->form, s->least, err);
+}
+
 int cmd_export(const struct settings *s)
 {
-	struct xr_error err;
-	struct xr_description *d = xr_description_read(s->operand[0], &err);
-	if (!d)
-		return cli_fail(&err);
-	int exit = 0;
-	FILE *out = cli_output(s, &err);
-	if (!out)
-		exit = cli_fail(&err);
-	else
-		exit = cli_output_close(s, out, xr_report_export(out, d, s->form, s->least, &err) ? &err : NULL);
-	xr_description_free(d);
-	return exit;
+	return cli_convert(s, write_form);
 }
 
 void cli_help_forms(void)

@@ -2,10 +2,11 @@
 /* Where a curve leaves its floor; see reach.h. */
 #include "infer/reach.h"
 
-#include "infer/share.h"
+#include "infer/missrate.h"
 #include "stat/stat.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 enum { POINTS = 64 };
 static const double own = 2.5; /* times the size: up to there no other level is expected */
@@ -19,12 +20,22 @@ static double cost_of_miss(const struct xr_walk_seen *w, size_t n, double size, 
 	size_t k = 0;
 
 	for (size_t i = 0; i < n && k < POINTS; i++) {
-		double share = w[i].n <= own * size ? xr_share(sharp, size, w[i].n) : 0;
+		double share = w[i].n <= own * size ? xr_missrate(sharp, size, w[i].n) : 0;
 
 		if (share > 0.3)
 			cost[k++] = (w[i].seen - w[i].twin) / share;
 	}
 	return k >= 2 ? xr_median(cost, k) : 0; /* one walk is nobody's witness */
+}
+
+/* Of one walk that takes `more` than its twin; elsewhere: some other level has a part in it, and nothing is foretold. */
+static double log_one(const struct xr_walk_seen *w, double more, bool elsewhere, double most,
+                      const struct xr_noise *noise)
+{
+	if (elsewhere)
+		return xr_noise_log_none(noise, 0.5 * w->twin, most, w->seen);
+	double spread = hypot(hypot(noise->sigma, XR_TWINS_DIFFER), w->error);
+	return xr_noise_log(noise, w->twin + more, w->seen, hypot(spread, uneven * more / (w->twin + more)));
 }
 
 static double log_of(const struct xr_walk_seen *w, size_t n, double size, double sharp, double miss, double most,
@@ -33,14 +44,9 @@ static double log_of(const struct xr_walk_seen *w, size_t n, double size, double
 	double sum = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		double more = size > 0 ? miss * xr_share(sharp, size, w[i].n) : 0;
+		double more = size > 0 ? miss * xr_missrate(sharp, size, w[i].n) : 0;
 
-		if (size > 0 && w[i].n > own * size)
-			sum += xr_noise_log_none(noise, 0.5 * w[i].twin, most, w[i].seen);
-		else
-			sum += xr_noise_log(noise, w[i].twin + more, w[i].seen,
-			                    hypot(hypot(hypot(noise->sigma, XR_TWINS_DIFFER), w[i].error),
-			                          uneven * more / (w[i].twin + more)));
+		sum += log_one(&w[i], more, size > 0 && w[i].n > own * size, most, noise);
 	}
 	return sum;
 }
@@ -58,17 +64,17 @@ struct xr_reach xr_reach_of(const struct xr_walk_seen *walk, size_t n, double le
 	nowhere = log_of(walk, n, 0, 1, 0, most, noise);
 	for (int pass = 0; pass < 2; pass++) /* the best; then the sum of all beside it */
 		for (double size = walk[0].n; size < walk[n - 1].n; size *= quarter)
-			for (int s = 0; s < XR_SHARPS; s++) {
-				double miss = cost_of_miss(walk, n, size, xr_sharps[s]), log;
+			for (int s = 0; s < XR_MISSRATE_SHARPS; s++) {
+				double miss = cost_of_miss(walk, n, size, xr_missrate_sharps[s]), log;
 
 				if (!(miss >= least))
 					continue;
-				log = log_of(walk, n, size, xr_sharps[s], miss, most, noise);
+				log = log_of(walk, n, size, xr_missrate_sharps[s], miss, most, noise);
 				k += pass == 0;
 				some += pass ? exp(log - tops) : 0;
 				if (pass == 0 && log > tops) {
 					tops = log;
-					best = (struct xr_reach){size, 0, miss, xr_sharps[s]};
+					best = (struct xr_reach){size, 0, miss, xr_missrate_sharps[s]};
 				}
 			}
 	if (k == 0)
@@ -94,15 +100,7 @@ double xr_reach_log(const struct xr_walk_seen *w, const double *share, size_t n,
 			cost[k++] = (w[i].seen - w[i].twin) / share[i];
 	}
 	miss = k >= 2 ? fmax(0, xr_median(cost, k)) : 0;
-	for (size_t i = 0; i < n; i++) {
-		const double more = miss * share[i];
-
-		if (share[i] < 0)
-			sum += xr_noise_log_none(noise, 0.5 * w[i].twin, most, w[i].seen);
-		else
-			sum += xr_noise_log(noise, w[i].twin + more, w[i].seen,
-			                    hypot(hypot(hypot(noise->sigma, XR_TWINS_DIFFER), w[i].error),
-			                          uneven * more / (w[i].twin + more)));
-	}
+	for (size_t i = 0; i < n; i++)
+		sum += log_one(&w[i], miss * share[i], share[i] < 0, most, noise);
 	return sum;
 }

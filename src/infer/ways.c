@@ -2,7 +2,7 @@
 /* Ways of a set by belief; see ways.h. */
 #include "infer/ways.h"
 
-#include "infer/share.h"
+#include "infer/missrate.h"
 #include "stat/stat.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ static double *share_at(const struct shares *s, size_t ways, int sharp, size_t i
 {
 	const size_t above = ways + s->every - s->lo, slot = 2 * (above / s->every) + (above % s->every ? 1 : 0);
 
-	return &s->share[(slot * XR_SHARPS + (size_t)sharp) * s->k + i];
+	return &s->share[(slot * XR_MISSRATE_SHARPS + (size_t)sharp) * s->k + i];
 }
 
 static struct shares shares_of(struct xr_arena *arena, size_t lo, size_t hi, size_t every, const double *n, size_t k)
@@ -74,12 +74,13 @@ static struct shares shares_of(struct xr_arena *arena, size_t lo, size_t hi, siz
 		}
 		s.times[same]++;
 	}
-	s.share = xr_arena_array(arena, double, 2 * ((hi - lo) / every + 3) * XR_SHARPS * s.k + 1);
+	s.share = xr_arena_array(arena, double, 2 * ((hi - lo) / every + 3) * XR_MISSRATE_SHARPS * s.k + 1);
 	for (size_t w = lo; w <= hi; w += every)
-		for (int sharp = 0; sharp < XR_SHARPS; sharp++)
+		for (int sharp = 0; sharp < XR_MISSRATE_SHARPS; sharp++)
 			for (size_t i = 0; i < s.k; i++) {
-				*share_at(&s, w, sharp, i) = xr_share(xr_sharps[sharp], (double)w, s.n[i]);
-				*share_at(&s, w - 1, sharp, i) = xr_share(xr_sharps[sharp], (double)w - 1, s.n[i]);
+				*share_at(&s, w, sharp, i) = xr_missrate(xr_missrate_sharps[sharp], (double)w, s.n[i]);
+				*share_at(&s, w - 1, sharp, i) =
+					xr_missrate(xr_missrate_sharps[sharp], (double)w - 1, s.n[i]);
 			}
 	return s;
 }
@@ -228,7 +229,7 @@ static void sum_up(struct xr_ways *r, const struct xr_belief *b, const struct hy
 	if (best == b->n)
 		return;
 	all = b->log[best] - log(top);
-	r->sharp = xr_sharps[h[best].sharp];
+	r->sharp = xr_missrate_sharps[h[best].sharp];
 	r->miss = h[best].miss;
 	r->lo = SIZE_MAX;
 	for (size_t w = lo; w <= hi; w += every) {
@@ -280,7 +281,8 @@ struct xr_ways xr_ways_of(struct xr_arena *arena, size_t lo, size_t hi, const st
                           const struct xr_noise *noise)
 {
 	const size_t every = 1 + (hi - lo) / WAYS_AT_ONCE, n_ways = (hi - lo) / every + 1,
-		     fewer = (lo - 1 < hi / 2 ? lo - 1 : hi / 2) / every, all = n_ways * XR_SHARPS * COMPANIES * BLURS;
+		     fewer = (lo - 1 < hi / 2 ? lo - 1 : hi / 2) / every,
+		     all = n_ways * XR_MISSRATE_SHARPS * COMPANIES * BLURS;
 	struct hypothesis *h = xr_arena_array(arena, struct hypothesis, all);
 	double *prior = xr_arena_array(arena, double, all), *log = xr_arena_array(arena, double, all),
 	       *scratch = xr_arena_array(arena, double, n + 1), most = most_seen(walk, n), none = 0;
@@ -300,7 +302,7 @@ struct xr_ways xr_ways_of(struct xr_arena *arena, size_t lo, size_t hi, const st
 	s = shares_of(arena, lo - fewer * every, hi, every, scratch, n);
 	r.excess = excess_of(walk, n, scratch);
 	double *by_moment = xr_arena_array(arena, double, (n_ways + fewer) * moments + 1);
-	for (int kind = 0; kind < XR_SHARPS * BLURS; kind++)
+	for (int kind = 0; kind < XR_MISSRATE_SHARPS * BLURS; kind++)
 		for (int c = 0; c < COMPANIES; c++) {
 			struct hypothesis like_these = {lo, kind / BLURS, c, kind % BLURS, 0};
 

@@ -7,21 +7,21 @@
  * Idea: a walk through most of a cache is slowed down by somebody else's sweep through the same cache (X-Ray, the first
  * paper, finds threads of one core that way; here the threads are on different cores).
  *
- * Algorithm: method/share.h.
+ * Algorithm: method/sharers.h.
  *
  * When it fails: needs the capacity, two cores and pinning. Between 10 and 25 % of lines lost decide nothing.
  */
-#include "method/share.h"
+#include "method/sharers.h"
 #include "micro/micro.h"
 
 static int run_sharing(struct xr_run *run)
 {
-	struct xr_share s;
+	struct xr_sharers s;
 	double capacity = xr_run_number(run, "cache.l1d.capacity", 0);
-	const char *why_not = xr_share_init(&s, run);
+	const char *why_not = xr_sharers_init(&s, run);
 	if (!why_not && capacity > 0)
-		return xr_share_measure(&s, "l1d", capacity, xr_run_number(run, "cache.l2.capacity", 0), false);
-	xr_share_explain(&s, "l1d", why_not);
+		return xr_sharers_measure(&s, "l1d", capacity, xr_run_number(run, "cache.l2.capacity", 0), false);
+	xr_sharers_explain(&s, "l1d", why_not);
 	return 0;
 }
 

@@ -7,13 +7,13 @@
  *
  * Idea: as for the first level: a walk through most of a cache is slowed down by somebody else's sweep through it.
  *
- * Algorithm: method/share.h, level after level.
+ * Algorithm: method/sharers.h, level after level.
  *
  * When it fails: a level that neighbours in other virtual machines use too is noisy: the best of several looks counts,
  * and between 10 and 25 % of lines lost decide nothing. Where the outermost level is larger than what a program gets of
  * it, two cores have room in it beside each other: that nobody is slowed down proves nothing then, and is said.
  */
-#include "method/share.h"
+#include "method/sharers.h"
 #include "micro/micro.h"
 
 #include <string.h>
@@ -35,8 +35,8 @@ static bool effective(struct xr_run *run, int level)
 
 static int run_sharing_outer(struct xr_run *run)
 {
-	struct xr_share s;
-	const char *why_not = xr_share_init(&s, run);
+	struct xr_sharers s;
+	const char *why_not = xr_sharers_init(&s, run);
 	int outermost = -1;
 	for (int i = 0; i < LEVELS; i++)
 		outermost = capacity_of(run, i) > 0 ? i : outermost;
@@ -44,9 +44,9 @@ static int run_sharing_outer(struct xr_run *run)
 		double capacity = capacity_of(run, i);
 		xr_run_progress(run, (double)i / LEVELS, levels[i]);
 		if (why_not || !(capacity > 0))
-			xr_share_explain(&s, levels[i], why_not);
-		else if (xr_share_measure(&s, levels[i], capacity, i + 1 < LEVELS ? capacity_of(run, i + 1) : 0,
-		                          i == outermost && effective(run, i)))
+			xr_sharers_explain(&s, levels[i], why_not);
+		else if (xr_sharers_measure(&s, levels[i], capacity, i + 1 < LEVELS ? capacity_of(run, i + 1) : 0,
+		                            i == outermost && effective(run, i)))
 			return -1;
 	}
 	return 0;

@@ -73,17 +73,12 @@ static size_t choose(const char **select)
 	return n;
 }
 
-static void draw_machine(struct xr_machine *machine, uint64_t seed, enum xr_noise noise)
-{
-	xr_machine_random(machine, seed, XR_MIXED, noise);
-	xr_machine_behave(machine, seed);
-}
-
 static void draw(void *self, int i, uint64_t seed, struct xr_machine *machine)
 {
 	const struct suite *suite = self;
 	(void)i;
-	draw_machine(machine, seed, suite->noise);
+	xr_machine_random(machine, seed, XR_MIXED, suite->noise);
+	xr_machine_behave(machine, seed);
 }
 
 static void count(void *self, const struct lab_fact *fact)
@@ -128,7 +123,9 @@ static int one_machine(uint64_t seed, enum xr_noise noise)
 	struct xr_machine machine;
 	const char *select[12];
 	struct xr_error err = {0};
-	draw_machine(&machine, seed, noise);
+	static struct suite suite;
+	suite.noise = noise;
+	draw(&suite, 0, seed, &machine);
 	struct xr_description *d = measure_machine(&machine, select, choose(select), seed, &err);
 	if (!d) {
 		printf("# seed %" PRIu64 ": %s\n", seed, err.text);

@@ -31,18 +31,13 @@ struct suite {
 	struct tallies kinds;
 };
 
-static void draw_machine(struct xr_machine *machine, uint64_t seed, enum xr_noise noise)
-{
-	xr_machine_random(machine, seed, XR_MIXED, noise);
-	if (!getenv("XR_PLAIN"))
-		xr_machine_vary(machine, seed);
-}
-
 static void draw(void *self, int i, uint64_t seed, struct xr_machine *machine)
 {
 	const struct suite *suite = self;
 	(void)i;
-	draw_machine(machine, seed, suite->noise);
+	xr_machine_random(machine, seed, XR_MIXED, suite->noise);
+	if (!getenv("XR_PLAIN"))
+		xr_machine_vary(machine, seed);
 }
 
 static void count(void *self, const struct lab_fact *fact)
@@ -80,7 +75,9 @@ static int one_machine(uint64_t seed, enum xr_noise noise, const char *id)
 {
 	struct xr_machine machine;
 	struct xr_error err = {0};
-	draw_machine(&machine, seed, noise);
+	static struct suite suite;
+	suite.noise = noise;
+	draw(&suite, 0, seed, &machine);
 	if (id && shrink(&machine, seed, id))
 		printf("# the smallest machine on which %s is not right:\n", id);
 	xr_machine_write(&machine, stdout);

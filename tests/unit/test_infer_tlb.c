@@ -3,7 +3,7 @@
 #include "infer/array.h"
 #include "infer/family.h"
 #include "infer/reach.h"
-#include "infer/share.h"
+#include "infer/missrate.h"
 #include "infer/ways.h"
 #include "util/arena.h"
 
@@ -76,14 +76,14 @@ static void random_replacement_follows_its_law(void **state)
 	for (size_t ways = 2; ways <= 64; ways *= 2)
 		for (size_t n = ways; n <= 3 * ways; n += 1 + ways / 8)
 			assert_true(fabs(simulated(XR_RANDOM, ways, n, n) -
-			                 xr_share(xr_sharps[0], (double)ways, (double)n)) < 0.06);
+			                 xr_missrate(xr_missrate_sharps[0], (double)ways, (double)n)) < 0.06);
 }
 
 static void lru_misses_all_or_nothing(void **state)
 {
 	(void)state;
-	assert_true(xr_share(INFINITY, 12, 12) == 0);
-	assert_true(xr_share(INFINITY, 12, 13) == 1);
+	assert_true(xr_missrate(INFINITY, 12, 12) == 0);
+	assert_true(xr_missrate(INFINITY, 12, 13) == 1);
 	assert_true(simulated(XR_LRU, 12, 13, 1) == 1);
 }
 

@@ -2,7 +2,7 @@
 /* Asking, see tlb.h. */
 #include "micro/tlb/tlb.h"
 
-#include "infer/share.h"
+#include "infer/missrate.h"
 
 #include <math.h>
 
@@ -70,7 +70,7 @@ static double share_of(const struct xr_tlb *t, const struct xr_tlb_level *l, con
 		seen[page] = 1;
 	}
 	for (size_t i = 0; i < sets; i++) {
-		misses += full[i] * xr_share(l->sharp, (double)l->ways, full[i]);
+		misses += full[i] * xr_missrate(l->sharp, (double)l->ways, full[i]);
 		pages += full[i];
 	}
 	return pages > 0 ? misses / pages : 0;
@@ -130,10 +130,10 @@ double xr_tlb_of_nearer(const struct xr_tlb *t, double n)
 		const struct xr_tlb_level *l = &t->level[i];
 		double sets = (double)l->entries / (double)l->ways;
 
-		sum += l->miss * xr_share_spread(l->sharp, (double)l->ways, n / sets);
+		sum += l->miss * xr_missrate_spread(l->sharp, (double)l->ways, n / sets);
 	}
 	for (size_t i = 0; i < t->n_steps; i++)
-		sum += t->step[i].miss * xr_share(t->step[i].sharp, t->step[i].size, n);
+		sum += t->step[i].miss * xr_missrate(t->step[i].sharp, t->step[i].size, n);
 	return sum;
 }
 

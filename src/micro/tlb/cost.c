@@ -2,7 +2,7 @@
 /* What a miss costs, how large a page is, what an entry covers; see tlb.h. */
 #include "micro/tlb/tlb.h"
 
-#include "infer/share.h"
+#include "infer/missrate.h"
 #include "stat/stat.h"
 
 #include <math.h>
@@ -83,7 +83,7 @@ static struct xr_pages_asked pages_to_miss(const struct xr_tlb *t, size_t at, do
 	size_t n = l->ways > WAYS_FEW ? l->ways + l->ways / 4 + 1 : 2 * l->ways + l->ways / 2 + 1;
 
 	/* Other policies than LRU are known only roughly: so many that even random replacement keeps none. */
-	while (xr_share(l->sharp < 16 ? 1 : l->sharp, (double)l->ways, (double)n) < 0.98 && n < 8 * l->ways)
+	while (xr_missrate(l->sharp < 16 ? 1 : l->sharp, (double)l->ways, (double)n) < 0.98 && n < 8 * l->ways)
 		n += (n + 3) / 4;
 
 	n = n < t->pages.pool / sets ? n : t->pages.pool / sets;
@@ -104,7 +104,7 @@ int xr_tlb_find_penalty(struct xr_tlb *t, size_t at)
 	double n, share, more = 0;
 	struct xr_pages_asked asked = pages_to_miss(t, at, &n);
 
-	share = xr_share_spread(l->sharp, (double)l->ways, n);
+	share = xr_missrate_spread(l->sharp, (double)l->ways, n);
 	l->penalty = nearer + l->miss;
 	l->error = l->miss; /* as good as unknown, unless it can be asked */
 	if (asked.n == 0 || !(share > 0))

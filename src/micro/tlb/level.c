@@ -2,7 +2,7 @@
 /* The next level of TLBs, see tlb.h. */
 #include "micro/tlb/tlb.h"
 
-#include "infer/share.h"
+#include "infer/missrate.h"
 #include "stat/stat.h"
 
 #include <math.h>
@@ -177,8 +177,8 @@ static double row_share(const struct xr_tlb *t, const struct xr_tlb_level *l, do
 	for (size_t i = 0; i < (size_t)n; i++)
 		full[xr_family_set(&l->index, i)]++;
 	for (size_t i = 0; i < sets; i++)
-		misses += full[i] * ((1 - taken) * xr_share(l->sharp, ways, full[i]) +
-		                     taken * xr_share(l->sharp, fmax(ways - 1, 0.5), full[i]));
+		misses += full[i] * ((1 - taken) * xr_missrate(l->sharp, ways, full[i]) +
+		                     taken * xr_missrate(l->sharp, fmax(ways - 1, 0.5), full[i]));
 	return misses / n;
 }
 

@@ -35,7 +35,7 @@ extern const double xr_tlb_clear; /* a probability: enough for one question of m
 struct xr_tlb_level {
 	size_t entries, ways;
 	struct xr_family index;
-	double reach, sharp;   /* see infer/reach.h, infer/share.h */
+	double reach, sharp;   /* see infer/reach.h, infer/missrate.h */
 	double miss;           /* cycles more than a hit in this level */
 	double penalty, error; /* cycles more than a hit in the first; error: one sigma */
 	double p;              /* that entries and ways are right */

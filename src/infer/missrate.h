@@ -9,19 +9,19 @@
  *
  * Tree-PLRU, NRU, SRRIP and what else is built lie between: they behave as random replacement would with more places
  * too many. `sharp` says how many times more: 1 random replacement, infinity LRU. */
-#ifndef XR_INFER_SHARE_H
-#define XR_INFER_SHARE_H
+#ifndef XR_INFER_MISSRATE_H
+#define XR_INFER_MISSRATE_H
 
 #include <stddef.h>
 
-enum { XR_SHARPS = 5 };
-extern const double
-	xr_sharps[XR_SHARPS]; /* from random replacement to LRU, far enough apart to be told from each other */
+enum { XR_MISSRATE_SHARPS = 5 };
+/* From random replacement to LRU, far enough apart to be told from each other. */
+extern const double xr_missrate_sharps[XR_MISSRATE_SHARPS];
 
-double xr_share(double sharp, double ways, double n);
+double xr_missrate(double sharp, double ways, double n);
 
 /* The same where places are spread evenly over sets, n of them in each on average: some sets have one more than
  * others. */
-double xr_share_spread(double sharp, double ways, double n);
+double xr_missrate_spread(double sharp, double ways, double n);
 
 #endif

@@ -13,12 +13,12 @@
  * still hurts is bisected, since sharing follows distance; then a group beyond it must not hurt. Logarithmic in the
  * number of cores, and at most a handful of buffers as large as the cache.
  */
-#ifndef XR_METHOD_SHARE_H
-#define XR_METHOD_SHARE_H
+#ifndef XR_METHOD_SHARERS_H
+#define XR_METHOD_SHARERS_H
 
 #include "micro/micro.h"
 
-struct xr_share {
+struct xr_sharers {
 	struct xr_run *run;
 	const int *cpu; /* one per core, the victim first, the others in order of distance from it */
 	int n;
@@ -35,12 +35,12 @@ struct xr_share {
 };
 
 /* Who speaks for which core. NULL, or why nobody can be asked. */
-const char *xr_share_init(struct xr_share *s, struct xr_run *run);
+const char *xr_sharers_init(struct xr_sharers *s, struct xr_run *run);
 
 /* Puts cache.LEVEL.shared_by and cache.LEVEL.busy_capacity. behind: the capacity of the next level; 0: not known. */
-int xr_share_measure(struct xr_share *s, const char *level, double capacity, double behind, bool vague);
+int xr_sharers_measure(struct xr_sharers *s, const char *level, double capacity, double behind, bool vague);
 
 /* The same facts for a level that cannot be measured: why_not, or NULL: for want of its capacity. */
-void xr_share_explain(const struct xr_share *s, const char *level, const char *why_not);
+void xr_sharers_explain(const struct xr_sharers *s, const char *level, const char *why_not);
 
 #endif

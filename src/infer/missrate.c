@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The share of misses in a set that overflows; see share.h. */
-#include "infer/share.h"
+#include "infer/missrate.h"
 
 #include <math.h>
 
-const double xr_sharps[XR_SHARPS] = {1, 2.5, 6, 16, INFINITY};
+const double xr_missrate_sharps[XR_MISSRATE_SHARPS] = {1, 2.5, 6, 16, INFINITY};
 
-double xr_share(double sharp, double ways, double n)
+double xr_missrate(double sharp, double ways, double n)
 {
 	double s = 1, stays;
 
@@ -25,11 +25,13 @@ double xr_share(double sharp, double ways, double n)
 	return fmin(1, fmax(0, s));
 }
 
-double xr_share_spread(double sharp, double ways, double n)
+double xr_missrate_spread(double sharp, double ways, double n)
 {
 	const double few = floor(n), more = n - few;
 
 	if (!(n > ways))
 		return 0;
-	return ((1 - more) * few * xr_share(sharp, ways, few) + more * (few + 1) * xr_share(sharp, ways, few + 1)) / n;
+	return ((1 - more) * few * xr_missrate(sharp, ways, few) +
+	        more * (few + 1) * xr_missrate(sharp, ways, few + 1)) /
+	       n;
 }

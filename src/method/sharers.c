@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "method/share.h"
+#include "method/sharers.h"
 
 #include "method/teams.h"
 #include "stat/stat.h"
@@ -19,7 +19,7 @@ static const double hurt = 0.25, unhurt = 0.1; /* share of accesses that find th
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 /* Lines of the level at hand, all of so many bytes. */
-static struct xr_spec walk_over(struct xr_share *s, double bytes, enum xr_access access)
+static struct xr_spec walk_over(struct xr_sharers *s, double bytes, enum xr_access access)
 {
 	const double least = 8 * (double)s->line, most = (double)xr_run_room(s->run);
 	return xr_spec_walkabout(xr_run_arena(s->run), VICTIM_ID,
@@ -48,7 +48,7 @@ static enum xr_verdict judge(const double *cycles)
 }
 
 /* Does the victim lose lines to cores from..to-1? Best of several looks: neighbours only add time. */
-static int ask(struct xr_share *s, int from, int to, enum xr_verdict *verdict)
+static int ask(struct xr_sharers *s, int from, int to, enum xr_verdict *verdict)
 {
 	struct xr_arena *arena = xr_run_arena(s->run);
 	int n = to - from + 1, *cpu = xr_arena_array(arena, int, n), *place = xr_arena_array(arena, int, n);
@@ -86,7 +86,7 @@ static int ask(struct xr_share *s, int from, int to, enum xr_verdict *verdict)
 }
 
 /* Cores that share with the victim, itself included; 0: cannot tell. */
-static int find_sharers(struct xr_share *s, int *sharers)
+static int find_sharers(struct xr_sharers *s, int *sharers)
 {
 	enum xr_verdict verdict;
 	double room = (double)xr_run_room(s->run) / s->capacity;
@@ -124,7 +124,7 @@ static int find_sharers(struct xr_share *s, int *sharers)
 /* ---- what each gets ---------------------------------------------------------------------------------------------- */
 
 /* All sharers walk over the same share of the level; the largest share that none of them loses lines of. */
-static int busy_capacity(struct xr_share *s, int sharers)
+static int busy_capacity(struct xr_sharers *s, int sharers)
 {
 	static const double share[SIZES] = {1. / 8, 1. / 4, 1. / 2, 3. / 4, 1, 1.5}; /* of what is everybody's */
 	struct xr_arena *arena = xr_run_arena(s->run);
@@ -170,7 +170,7 @@ static int busy_capacity(struct xr_share *s, int sharers)
 
 /* The far walk stays in the level behind this one, where there is one. Samples are long enough for the attacker to get
  * through the cache before and while the victim is timed. */
-static int prepare(struct xr_share *s, double behind)
+static int prepare(struct xr_sharers *s, double behind)
 {
 	double near = 0.6 * s->capacity,
 	       far = behind > 3 * s->capacity ? fmin(4 * s->capacity, behind / 2) : 4 * s->capacity;
@@ -220,7 +220,7 @@ static double distance_between(const struct xr_description *d, int from, int to)
 }
 
 /* One CPU per core, the first one's distance from each. */
-static void choose_cores(struct xr_share *s)
+static void choose_cores(struct xr_sharers *s)
 {
 	const struct xr_target_info *info = xr_run_info(s->run);
 	struct xr_description *d = xr_run_description(s->run);
@@ -244,10 +244,10 @@ static void choose_cores(struct xr_share *s)
 	s->cores_known = known;
 }
 
-const char *xr_share_init(struct xr_share *s, struct xr_run *run)
+const char *xr_sharers_init(struct xr_sharers *s, struct xr_run *run)
 {
 	const struct xr_target_info *info = xr_run_info(run);
-	*s = (struct xr_share){.run = run};
+	*s = (struct xr_sharers){.run = run};
 	if (info->n_cpus > 1 && !info->can_pin)
 		return "threads cannot be pinned to CPUs here";
 	if (info->n_cpus > 1)
@@ -264,7 +264,7 @@ static double is_there(const struct xr_description *d, const char *level)
 }
 
 /* Nobody who may be used here shares it. */
-static int put_alone(const struct xr_share *s, const char *level, double capacity)
+static int put_alone(const struct xr_sharers *s, const char *level, double capacity)
 {
 	struct xr_description *d = xr_run_description(s->run);
 	struct xr_arena *arena = xr_run_arena(s->run);
@@ -277,7 +277,7 @@ static int put_alone(const struct xr_share *s, const char *level, double capacit
 	return 0;
 }
 
-int xr_share_measure(struct xr_share *s, const char *level, double capacity, double behind, bool vague)
+int xr_sharers_measure(struct xr_sharers *s, const char *level, double capacity, double behind, bool vague)
 {
 	struct xr_description *d = xr_run_description(s->run);
 	const char *id = xr_arena_printf(xr_run_arena(s->run), "cache.%s.shared_by", level);
@@ -317,7 +317,7 @@ int xr_share_measure(struct xr_share *s, const char *level, double capacity, dou
 	return 0;
 }
 
-void xr_share_explain(const struct xr_share *s, const char *level, const char *why_not)
+void xr_sharers_explain(const struct xr_sharers *s, const char *level, const char *why_not)
 {
 	static const char *const facts[] = {"shared_by", "busy_capacity"};
 	struct xr_arena *arena = xr_run_arena(s->run);
