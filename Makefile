@@ -134,7 +134,7 @@ calibrate: all programs ## stated confidence against share of right answers on N
 	@cat docs/calibration.md
 test-faults: all ## everything that can go wrong outside, made to go wrong; takes minutes
 	@tests/run $(BUILD) faults
-test-same: ## build twice, in two places: the same bytes
+test-same: $(BUILD)/.settings ## build twice, in two places: the same bytes
 	@tests/run $(BUILD) same
 test-page: ## install npm and a browser, then look at the page of `xray report` with it
 	@scripts/deps test
