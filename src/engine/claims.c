@@ -201,7 +201,8 @@ void xr_claims_add(struct xr_description *d, const struct xr_target_info *info)
 	if (hwloc_topology_init(&topology))
 		return;
 	/* the CPUs we may use, by affinity and control group: of others nothing was measured */
-	hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING);
+	hwloc_topology_set_flags(topology,
+	                         HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM | HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING);
 	hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_NONE);
 	hwloc_topology_set_cache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_ALL);
 	hwloc_topology_set_icache_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_ALL);
