@@ -12,6 +12,8 @@ enum { MARK_SHIFT = 61 };
 #define MARK_ONE (UINT64_C(1) << MARK_SHIFT)
 #define MARK_MASK (UINT64_C(3) << MARK_SHIFT)
 enum { GROUP_WORDS = 2 };
+enum { TAGS_FROM = 4 }; /* ways: fewer are compared as quickly */
+enum { ALIGN = 8 };     /* words: a set of eight lies in one line of the machine at hand */
 #define GROUPS_IN_ORDER UINT64_C(0xfedcba9876543210)
 
 /* For sets of many ways: lines are found by a hash table and kept in order of age by a list. */
@@ -38,6 +40,11 @@ static struct xr_array_index *index_new(size_t sets, size_t n)
 	return x;
 }
 
+static inline uint64_t *bits_of(const struct xr_array *a, uint64_t set)
+{
+	return a->bits + set * a->bit_words;
+}
+
 /* ---- the tree of plru ---- */
 
 /* Makes the bits on the path to a way point away from it. 1: the victim is to the right. */
@@ -61,9 +68,8 @@ static void make_tree_masks(struct xr_array *a)
 		tree_point_away(a, w, &a->tree_set[w], &a->tree_clear[w]);
 }
 
-static void tree_use(const struct xr_array *a, uint64_t *lines, uint32_t way)
+static void tree_use(const struct xr_array *a, uint64_t *bits, uint32_t way)
 {
-	uint64_t *bits = lines + a->ways;
 	if (a->tree_set) {
 		*bits = (*bits | a->tree_set[way]) & ~a->tree_clear[way];
 		return;
@@ -95,15 +101,22 @@ void xr_array_init(struct xr_array *a, uint64_t sets, uint64_t ways, int policy,
 			a->tree_leaves *= 2;
 		tree_words = (a->tree_leaves + 63) / 64;
 	}
-	a->words = a->ways + tree_words;
+	a->bit_words = tree_words;
+	if (tree_words)
+		a->bits = xr_calloc((size_t)sets * tree_words, sizeof *a->bits);
 	if (tree_words == 1)
 		make_tree_masks(a);
-	a->word = xr_calloc((size_t)sets * a->words, sizeof *a->word);
+	a->room = xr_calloc((size_t)sets * a->ways + ALIGN, sizeof *a->word);
+	a->word = (uint64_t *)a->room + (ALIGN - (uintptr_t)a->room / sizeof *a->word % ALIGN) % ALIGN;
 	for (uint64_t s = 0; s < sets && xr_policy_kind(policy) == XR_LRU_PLRU; s++)
-		a->word[s * a->words + ways + 1] = GROUPS_IN_ORDER;
+		bits_of(a, s)[1] = GROUPS_IN_ORDER;
 	a->used = xr_calloc((size_t)sets, sizeof *a->used);
+	if (ways >= TAGS_FROM && ways <= SCAN_MAX) {
+		a->row = (a->ways + 7) / 8 * 8;
+		a->tag = xr_calloc((size_t)sets * a->row, sizeof *a->tag);
+	}
 	if (ways > SCAN_MAX)
-		a->index = index_new((size_t)sets, (size_t)sets * a->words);
+		a->index = index_new((size_t)sets, (size_t)sets * a->ways);
 }
 
 void xr_array_adapt(struct xr_array *a, int rival, uint32_t leaders)
@@ -142,7 +155,9 @@ void xr_array_release(struct xr_array *a)
 	}
 	free(a->tree_set);
 	free(a->tree_clear);
-	free(a->word);
+	free(a->bits);
+	free(a->tag);
+	free(a->room);
 	free(a->used);
 	*a = (struct xr_array){0};
 }
@@ -217,9 +232,8 @@ static void link_newest(struct xr_array_index *x, uint64_t set, uint32_t at)
 
 /* ---- policies ---- */
 
-static uint32_t tree_victim(const struct xr_array *a, const uint64_t *lines)
+static uint32_t tree_victim(const struct xr_array *a, const uint64_t *bits)
 {
-	const uint64_t *bits = lines + a->ways;
 	uint32_t node = 1, low = 0;
 	for (uint32_t size = a->tree_leaves / 2; size; size /= 2) {
 		bool right = (bits[node / 64] >> node % 64 & 1) && low + size < a->ways;
@@ -281,10 +295,10 @@ static uint32_t nru_late_victim(const struct xr_array *a, uint64_t *lines)
 
 /* A word for the trees (T bits a group, nodes from 1 on) and one for the order of groups, four bits each, latest
  * use lowest. */
-static void group_use(const struct xr_array *a, uint64_t *lines, uint32_t way)
+static void group_use(const struct xr_array *a, uint64_t *tree, uint32_t way)
 {
 	const uint32_t leaves = xr_policy_leaves(a->policy), group = way / leaves;
-	uint64_t *tree = lines + a->ways, *order = tree + 1;
+	uint64_t *order = tree + 1;
 	uint32_t node = 1, low = group * leaves;
 	for (uint32_t size = leaves / 2; size; size /= 2) {
 		const bool right = way >= low + size;
@@ -300,10 +314,10 @@ static void group_use(const struct xr_array *a, uint64_t *lines, uint32_t way)
 	*order = (at < 60 ? older << (at + 4) : 0) | younger << 4 | group;
 }
 
-static uint32_t group_victim(const struct xr_array *a, const uint64_t *lines)
+static uint32_t group_victim(const struct xr_array *a, const uint64_t *state)
 {
 	const uint32_t leaves = xr_policy_leaves(a->policy), groups = xr_policy_groups(a->policy);
-	const uint64_t tree = lines[a->ways], order = lines[a->ways + 1];
+	const uint64_t tree = state[0], order = state[1];
 	const uint32_t group = order >> 4 * (groups - 1) & 15;
 	uint32_t node = 1, way = group * leaves;
 	for (uint32_t size = leaves / 2; size; size /= 2) {
@@ -377,14 +391,14 @@ static uint32_t victim_way(struct xr_array *a, int policy, uint64_t set, uint64_
 {
 	switch (xr_policy_kind(policy)) {
 	case XR_PLRU:
-		return tree_victim(a, lines);
+		return tree_victim(a, bits_of(a, set));
 	case XR_NRU:
 	case XR_MRU_N:
 		return nru_victim(a, lines);
 	case XR_NRU_LATE:
 		return nru_late_victim(a, lines);
 	case XR_LRU_PLRU:
-		return group_victim(a, lines);
+		return group_victim(a, bits_of(a, set));
 	case XR_QLRU:
 		return qlru_victim(a, policy, lines);
 	case XR_SRRIP:
@@ -392,7 +406,7 @@ static uint32_t victim_way(struct xr_array *a, int policy, uint64_t set, uint64_
 	case XR_RANDOM:
 		return (uint32_t)xr_rng_below(a->rng, a->ways);
 	default:
-		return a->index ? a->index->oldest[set] - (uint32_t)(set * a->words) : a->ways - 1;
+		return a->index ? a->index->oldest[set] - (uint32_t)(set * a->ways) : a->ways - 1;
 	}
 }
 
@@ -402,12 +416,18 @@ static bool by_age(const struct xr_array *a)
 }
 
 /* Makes the way-th word the first of its set. */
-static uint64_t *move_to_front(uint64_t *lines, uint32_t way)
+static uint64_t *move_to_front(struct xr_array *a, uint64_t set, uint32_t way)
 {
-	uint64_t line = lines[way];
+	uint64_t *lines = a->word + set * a->ways, line = lines[way];
 	for (uint32_t w = way; w; w--)
 		lines[w] = lines[w - 1];
 	lines[0] = line;
+	if (a->tag && way) {
+		uint8_t *tags = a->tag + set * a->row, tag = tags[way];
+		for (uint32_t w = way; w; w--)
+			tags[w] = tags[w - 1];
+		tags[0] = tag;
+	}
 	return lines;
 }
 
@@ -415,17 +435,17 @@ static uint64_t *move_to_front(uint64_t *lines, uint32_t way)
 
 uint64_t *xr_array_use(struct xr_array *a, uint64_t set, uint64_t *line)
 {
-	uint64_t *lines = a->word + set * a->words;
+	uint64_t *lines = a->word + set * a->ways;
 	const int policy = policy_of(a, set, false);
 	switch (xr_policy_kind(policy)) {
 	case XR_LRU:
 		if (!a->index)
-			return move_to_front(lines, (uint32_t)(line - lines));
+			return move_to_front(a, set, (uint32_t)(line - lines));
 		unlink_line(a->index, set, (uint32_t)(line - a->word));
 		link_newest(a->index, set, (uint32_t)(line - a->word));
 		break;
 	case XR_PLRU:
-		tree_use(a, lines, (uint32_t)(line - lines));
+		tree_use(a, bits_of(a, set), (uint32_t)(line - lines));
 		break;
 	case XR_NRU:
 		if (!(*line & MARK_ONE))
@@ -442,7 +462,7 @@ uint64_t *xr_array_use(struct xr_array *a, uint64_t set, uint64_t *line)
 		*line &= ~MARK_MASK;
 		break;
 	case XR_LRU_PLRU:
-		group_use(a, lines, (uint32_t)(line - lines));
+		group_use(a, bits_of(a, set), (uint32_t)(line - lines));
 		break;
 	case XR_QLRU:
 		qlru_use(a, policy, lines, (uint32_t)(line - lines));
@@ -460,18 +480,24 @@ static void take_out_of_index(struct xr_array *a, uint64_t set, const uint64_t *
 		unlink_line(a->index, set, (uint32_t)(line - a->word));
 }
 
+/* Is a way of a set empty? Its tag knows, and is nearer than the line. */
+static bool is_empty(const struct xr_array *a, uint64_t set, uint32_t way)
+{
+	return a->tag ? !a->tag[set * a->row + way] : !(a->word[set * a->ways + way] & XR_LINE_THERE);
+}
+
 /* First empty way (some take the last), or ways when the set is full. */
-static uint32_t empty_way(const struct xr_array *a, int policy, uint64_t set, const uint64_t *lines)
+static uint32_t empty_way(const struct xr_array *a, int policy, uint64_t set)
 {
 	uint32_t w = a->used[set];
-	if (w < a->ways && xr_policy_kind(policy) == XR_QLRU && xr_policy_qlru_of(policy).replace == 2) {
-		for (w = a->ways - 1; lines[w] & XR_LINE_THERE;)
+	if (w == a->ways)
+		return w;
+	if (xr_policy_kind(policy) == XR_QLRU && xr_policy_qlru_of(policy).replace == 2) {
+		for (w = a->ways - 1; !is_empty(a, set, w);)
 			w--;
 		return w;
 	}
-	if (w == a->ways || !lines[w])
-		return w;
-	for (w = 0; lines[w] & XR_LINE_THERE;)
+	for (w = is_empty(a, set, w) ? w : 0; !is_empty(a, set, w);)
 		w++;
 	return w;
 }
@@ -487,11 +513,11 @@ static uint64_t *filled(struct xr_array *a, int policy, uint64_t set, uint64_t *
 		if (by_age(a))
 			link_newest(a->index, set, at);
 	} else if (by_age(a)) {
-		return move_to_front(lines, way);
+		return move_to_front(a, set, way);
 	}
 	switch (xr_policy_kind(policy)) {
 	case XR_PLRU:
-		tree_use(a, lines, way);
+		tree_use(a, bits_of(a, set), way);
 		break;
 	case XR_MRU_N:
 		if (!was_full)
@@ -506,7 +532,7 @@ static uint64_t *filled(struct xr_array *a, int policy, uint64_t set, uint64_t *
 		lines[way] |= 2 * MARK_ONE;
 		break;
 	case XR_LRU_PLRU:
-		group_use(a, lines, way);
+		group_use(a, bits_of(a, set), way);
 		break;
 	case XR_QLRU:
 		qlru_fill(a, policy, lines, way);
@@ -519,9 +545,9 @@ static uint64_t *filled(struct xr_array *a, int policy, uint64_t set, uint64_t *
 
 uint64_t *xr_array_put(struct xr_array *a, uint64_t set, uint64_t key, struct xr_victim *victim)
 {
-	uint64_t *lines = a->word + set * a->words;
+	uint64_t *lines = a->word + set * a->ways;
 	const int policy = policy_of(a, set, true);
-	uint32_t way = empty_way(a, policy, set, lines);
+	uint32_t way = empty_way(a, policy, set);
 	victim->there = false;
 	if (way == a->ways) {
 		way = victim_way(a, policy, set, lines);
@@ -530,6 +556,8 @@ uint64_t *xr_array_put(struct xr_array *a, uint64_t set, uint64_t key, struct xr
 			take_out_of_index(a, set, lines + way);
 	}
 	lines[way] = key | XR_LINE_THERE;
+	if (a->tag)
+		a->tag[set * a->row + way] = xr_array_tag(key);
 	a->used[set] += !victim->there;
 	return filled(a, policy, set, lines, way, victim->there);
 }
@@ -538,20 +566,26 @@ void xr_array_drop(struct xr_array *a, uint64_t set, uint64_t *line)
 {
 	if (!(*line & XR_LINE_THERE))
 		return;
+	uint64_t *first = a->word + set * a->ways, *last = first + a->ways - 1;
+	uint8_t *tags = a->tag ? a->tag + set * a->row : NULL;
 	a->used[set]--;
 	if (a->index) {
 		take_out_of_index(a, set, line);
 	} else if (by_age(a)) { /* empty ways stand at the end */
-		uint64_t *last = a->word + set * a->words + a->ways - 1;
-		for (; line < last; line++)
+		for (; line < last; line++) {
 			line[0] = line[1];
+			if (tags)
+				tags[line - first] = tags[line - first + 1];
+		}
 	}
 	*line = 0;
+	if (tags)
+		tags[line - first] = 0;
 }
 
 uint64_t *xr_array_oldest_of(struct xr_array *a, uint64_t set, uint64_t mask, uint64_t bits, uint32_t *count)
 {
-	uint64_t *lines = a->word + set * a->words, *oldest = NULL;
+	uint64_t *lines = a->word + set * a->ways, *oldest = NULL;
 	*count = 0;
 	for (uint32_t w = 0; w < a->ways; w++) {
 		if (!(lines[w] & XR_LINE_THERE) || (lines[w] & XR_LINE_KEY & mask) != bits)

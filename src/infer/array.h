@@ -15,14 +15,16 @@
  * led to fewer misses of late (set dueling: a counter of ten bits).
  *
  * A line is one word, marks of the policy and dirtiness in its upper bits, and a set is a run of words, so that a
- * simulated access touches little real memory. Under lru and fifo the words of a set stand in order of age, youngest
- * first: which way is which cannot be seen from outside.
+ * simulated access touches little real memory; eight ways at a time are told apart by a byte of each. Under lru and
+ * fifo the words of a set stand in order of age, youngest first: which way is which cannot be seen from outside.
  */
 #ifndef XR_INFER_ARRAY_H
 #define XR_INFER_ARRAY_H
 
 #include "infer/policy.h"
 #include "util/rng.h"
+
+#include <string.h>
 
 #define XR_LINE_THERE (UINT64_C(1) << 60)
 #define XR_LINE_DIRTY (UINT64_C(1) << 63)
@@ -33,8 +35,12 @@ struct xr_array {
 	uint32_t leaders;    /* sets of each policy of an adaptive array */
 	uint32_t misses;     /* of those led by the policy, less those of the rival's; half way: as many */
 	uint32_t sets, ways;
-	uint32_t words;      /* per set: ways, and the trees of plru */
-	uint64_t *word;
+	uint64_t *word;      /* sets x ways, in `room` */
+	void *room;
+	uint8_t *tag;        /* NULL: none; sets x row bytes: of each way, a few bits of its key, 0 when empty */
+	uint32_t row;        /* a multiple of 8 */
+	uint32_t bit_words;  /* per set, in `bits`: the trees of plru */
+	uint64_t *bits;
 	uint32_t *used;      /* per set: ways that are filled */
 	uint32_t tree_leaves;
 	uint64_t *tree_set, *tree_clear; /* per way: what a use does to the tree, when it fits a word */
@@ -49,16 +55,47 @@ void xr_array_release(struct xr_array *array);
 
 uint64_t *xr_array_find_indexed(const struct xr_array *array, uint64_t key);
 
+/* Of a key: neither 0 (empty) nor 1 (which is one bit from empty: see below). */
+static inline uint8_t xr_array_tag(uint64_t key)
+{
+	const uint8_t tag = (uint8_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 56);
+	return tag < 2 ? tag + 2 : tag;
+}
+
+/* Eight tags, the first one lowest. */
+static inline uint64_t xr_array_tags(const uint8_t *tag)
+{
+	uint64_t tags;
+	memcpy(&tags, tag, sizeof tags);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	tags = __builtin_bswap64(tags);
+#endif
+	return tags;
+}
+
 /* The line of a key in its set, or NULL. Changes nothing. Valid until the set changes. */
 static inline uint64_t *xr_array_find(const struct xr_array *array, uint64_t set, uint64_t key)
 {
 	if (array->index)
 		return xr_array_find_indexed(array, key);
-	uint64_t *line = array->word + set * array->words;
-	uint64_t want = (key | XR_LINE_THERE) << 3; /* shifted: what stands above does not count */
-	for (uint32_t w = 0; w < array->ways; w++)
-		if (line[w] << 3 == want)
-			return line + w;
+	uint64_t *line = array->word + set * array->ways;
+	const uint64_t want = (key | XR_LINE_THERE) << 3; /* shifted: what stands above does not count */
+	if (!array->tag) {
+		for (uint32_t w = 0; w < array->ways; w++)
+			if (line[w] << 3 == want)
+				return line + w;
+		return NULL;
+	}
+	const uint64_t ones = UINT64_C(0x0101010101010101), all = xr_array_tag(key) * ones;
+	for (uint32_t first = 0; first < array->row; first += 8) {
+		/* bytes that are equal, and a few that are not, among them none without a way */
+		const uint64_t apart = xr_array_tags(array->tag + set * array->row + first) ^ all;
+		for (uint64_t hit = (apart - ones) & ~apart & ones << 7; hit; hit &= hit - 1) {
+			uint64_t *found = line + first + __builtin_ctzll(hit) / 8;
+			if (*found << 3 == want)
+				return found;
+		}
+	}
 	return NULL;
 }
 

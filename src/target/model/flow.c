@@ -10,8 +10,11 @@
 #include "target/model/flow.h"
 
 #include "target/model/trip.h"
+#include "util/memory.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { LINES_MAX = 4096, LAPS = 3 };
 
@@ -115,6 +118,36 @@ static void find_shares(const struct xr_machine *machine, const struct xr_flow_s
 	xr_mem_free(mem);
 }
 
+/* What was found once is so again: the next flow over as many bytes goes the same way, whoever's they are. */
+struct xr_flowed {
+	const struct xr_mem *mem; /* of which machine: of a type of cores, or beside a busy sibling */
+	uint64_t bytes, of_bytes;
+	enum xr_backing backing;
+	double share[XR_MACHINE_CACHES + 1];
+};
+
+static const double *shares_of(struct xr_model *model, const struct xr_flow_spec *flow)
+{
+	for (size_t i = 0; i < model->n_flowed; i++) {
+		const struct xr_flowed *f = &model->flowed[i];
+		if (f->mem == model->mem && f->bytes == flow->bytes && f->of_bytes == flow->buffer.bytes &&
+		    f->backing == flow->buffer.backing)
+			return f->share;
+	}
+	if (!(model->n_flowed & (model->n_flowed + 1))) /* room for a power of two, less one */
+		model->flowed = xr_realloc(model->flowed, 2 * (model->n_flowed + 1), sizeof *model->flowed);
+	struct xr_flowed *f = &model->flowed[model->n_flowed++];
+	*f = (struct xr_flowed){
+		.mem = model->mem, .bytes = flow->bytes, .of_bytes = flow->buffer.bytes, .backing = flow->buffer.backing};
+	find_shares(&model->machine, flow, model->seed, f->share);
+	return f->share;
+}
+
+void xr_model_forget_flows(struct xr_model *model)
+{
+	free(model->flowed);
+}
+
 double xr_model_flow(struct xr_model *model, const struct xr_flow_spec *flow, double *memory_bytes)
 {
 	const struct xr_machine *m = &model->machine;
@@ -123,7 +156,7 @@ double xr_model_flow(struct xr_model *model, const struct xr_flow_spec *flow, do
 	if (flow->kind == XR_FLOW_PAST)
 		share[n] = 1;
 	else
-		find_shares(m, flow, model->seed, share);
+		memcpy(share, shares_of(model, flow), sizeof share);
 	double ways = flow->kind == XR_FLOW_WRITE ? 2 : flow->kind == XR_FLOW_COPY ? 1.5 : 1;
 	*memory_bytes = share[n] * 64 * ways;
 	/* the chain of two operations after each KiB */

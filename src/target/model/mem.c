@@ -95,6 +95,7 @@ void xr_mem_free(struct xr_mem *mem)
 		return;
 	for (size_t i = 0; i < mem->n_boxes; i++) {
 		xr_array_release(&mem->boxes[i]->array);
+		free(mem->boxes[i]->twin);
 		free(mem->boxes[i]);
 	}
 	free(mem->boxes);
@@ -131,6 +132,8 @@ static struct box *box_of(struct xr_mem *mem, int index, int group)
 	xr_array_init(&box->array, xr_machine_sets(cache), xr_machine_ways(cache), cache->policy, &mem->rng);
 	if (cache->rival)
 		xr_array_adapt(&box->array, cache->rival, (uint32_t)cache->leaders);
+	if (cache->way_bits.n && !xr_policy_by_age(cache->policy))
+		box->twin = xr_calloc((size_t)box->array.sets * box->array.ways, sizeof *box->twin);
 	mem->boxes = xr_realloc(mem->boxes, mem->n_boxes + 1, sizeof(struct box *));
 	mem->boxes[mem->n_boxes++] = box;
 	return box;
@@ -204,17 +207,24 @@ static inline uint64_t *find_line(struct xr_mem *mem, const struct box *box, str
 static void leave(struct xr_mem *mem, struct core *core, const struct path *path, int level,
                   const struct xr_victim *victim, double *down);
 
+/* Of a line that is there, the tag that a way predictor knows it by. */
+static inline uint32_t tag_in(const struct box *box, const uint64_t *line)
+{
+	return box->twin ? box->twin[line - box->array.word]
+	                 : xr_index_look(&box->map->way, (*line & XR_LINE_KEY) << box->line_shift);
+}
+
 /* A way predictor knows lines by a tag: of two in one set with the same, the newer pushes the older out. */
 static void push_twin_out(struct xr_mem *mem, struct core *core, const struct path *path, int level, uint64_t address,
                           uint64_t set, double *down)
 {
 	struct box *box = core->cache[path->cache[level]];
 	const uint32_t tag = xr_index_look(&box->map->way, address);
-	uint64_t *line = box->array.word + set * box->array.words;
+	uint64_t *line = box->array.word + set * box->array.ways;
 	for (uint32_t w = 0; w < box->array.ways; w++, line++) {
-		const struct xr_victim twin = {true, (*line & XR_LINE_DIRTY) != 0, *line & XR_LINE_KEY};
-		if (!(*line & XR_LINE_THERE) || xr_index_look(&box->map->way, twin.key << box->line_shift) != tag)
+		if (!(*line & XR_LINE_THERE) || tag_in(box, line) != tag)
 			continue;
+		const struct xr_victim twin = {true, (*line & XR_LINE_DIRTY) != 0, *line & XR_LINE_KEY};
 		xr_array_drop(&box->array, set, line);
 		leave(mem, core, path, level, &twin, down);
 		return;
@@ -230,6 +240,8 @@ static void fill(struct xr_mem *mem, struct core *core, const struct path *path,
 	if (box->cache->way_bits.n)
 		push_twin_out(mem, core, path, level, spot->address, set, down);
 	uint64_t *line = xr_array_put(&box->array, set, spot->address >> box->line_shift, &victim);
+	if (box->twin)
+		box->twin[line - box->array.word] = xr_index_look(&box->map->way, spot->address);
 	if (dirty)
 		*line |= XR_LINE_DIRTY;
 	if (victim.there)
@@ -415,7 +427,7 @@ void xr_mem_interrupt(struct xr_mem *mem, int index, int lines)
 		struct xr_array *a = &core->cache[paths[p]->cache[0]]->array;
 		for (int i = 0; i < lines; i++) {
 			uint64_t set = xr_rng_below(&mem->rng, a->sets);
-			uint64_t *line = a->word + set * a->words + xr_rng_below(&mem->rng, a->ways);
+			uint64_t *line = a->word + set * a->ways + xr_rng_below(&mem->rng, a->ways);
 			struct xr_victim victim = {true, (*line & XR_LINE_DIRTY) != 0, *line & XR_LINE_KEY};
 			if (!(*line & XR_LINE_THERE))
 				continue;

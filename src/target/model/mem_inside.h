@@ -26,6 +26,7 @@ struct box {
 	struct xr_array array;
 	const struct xr_machine_cache *cache;
 	const struct map *map;
+	uint32_t *twin; /* of each line, where ways stay ways: its tag of the way predictor; NULL: worked out when asked */
 	int group;
 	unsigned line_shift;
 	double due; /* lines that neighbours are about to bring */

@@ -326,6 +326,7 @@ static void model_free(struct xr_target *target)
 	struct xr_model *model = model_of(target);
 	done(target);
 	xr_model_forget_teams(model);
+	xr_model_forget_flows(model);
 	free(model->cpu_ids);
 	for (int i = 0; i < model->n_types; i++) {
 		xr_mem_free(model->type[i].beside_mem);
