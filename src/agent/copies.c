@@ -217,7 +217,7 @@ static int execute_from_file(char *base, size_t whole)
 
 static int map_region(struct xr_copies *region, int exact, char *error, size_t error_size)
 {
-	const uint64_t align = UINT64_C(1) << 21; /* so that offsets in the region mean the same in every run */
+	const size_t align = (size_t)1 << 21; /* so that offsets in the region mean the same in every run */
 	size_t whole = (size_t)(region->finish + 65536);
 	char *map = mmap(NULL, whole + align, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (map == MAP_FAILED) {

@@ -154,7 +154,9 @@ static size_t next(const struct way *way, size_t at, size_t by)
 	}
 
 KERNELS(word, uintptr_t, )
-#if defined(__GNUC__)
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__) || defined(__ARM_NEON) ||                        \
+                          defined(__ALTIVEC__) || defined(__SSE2__))
+#define HAVE_16
 typedef long long vector16 __attribute__((vector_size(16)));
 KERNELS(16, vector16, )
 #if defined(__x86_64__)
@@ -204,7 +206,7 @@ static const struct kernels kernels[N_WIDTHS] = {
 #elif defined(__GNUC__) && defined(__aarch64__)
 	{16, {read_16, write_16, copy_16, past_16}, lanes_16},
 	{sizeof(uintptr_t), {read_word, write_word, copy_word, NULL}, lanes_word},
-#elif defined(__GNUC__) && (defined(__ARM_NEON) || defined(__ALTIVEC__) || defined(__SSE2__))
+#elif defined(HAVE_16)
 	{16, {read_16, write_16, copy_16, NULL}, lanes_16},
 	{sizeof(uintptr_t), {read_word, write_word, copy_word, NULL}, lanes_word},
 #else

@@ -79,8 +79,10 @@ typedef unsigned XR_uv64i32 __attribute__((vector_size(64)));
 #define XR_LAST(id) __asm__ volatile("xr_last_" id "_%=:" : :)
 /* The value passes through an asm that might change it: the statement before must be done, and in a register. */
 #define XR_KEEP_I(v) __asm__ volatile("" : "+r"(v))
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__) || defined(__SSE2__)
 #define XR_KEEP_F(v) __asm__ volatile("" : "+v"(v))
+#elif defined(__i386__) /* the top of the x87's stack: the only place of it that an asm may name */
+#define XR_KEEP_F(v) __asm__ volatile("" : "+t"(v))
 #elif defined(__aarch64__)
 #define XR_KEEP_F(v) __asm__ volatile("" : "+w"(v))
 #elif defined(__arm__) && defined(__ARM_FP)

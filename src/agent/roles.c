@@ -273,7 +273,7 @@ static double measure_pipe(struct xr_agent_team *team, struct member *m, unsigne
 	unsigned turn = atomic_load(&team->turn); /* even: member 0 writes */
 	double t = xr_pool_now(team->pool);
 	for (unsigned long i = 0; i < reps; i++, turn += 2) {
-		write_block(team->area, team->bytes, turn);
+		write_block(team->area, (size_t)team->bytes, turn);
 		atomic_store_explicit(&team->turn, turn + 1, memory_order_release);
 		if (!xr_team_await(team, &team->turn, turn + 2))
 			break;
@@ -286,7 +286,7 @@ static void consume_pipe(struct xr_agent_team *team)
 {
 	uint64_t sum = 0;
 	for (unsigned turn = atomic_load(&team->turn) | 1; xr_team_await(team, &team->turn, turn); turn += 2) {
-		sum += read_block(team->area, team->bytes);
+		sum += read_block(team->area, (size_t)team->bytes);
 		atomic_store_explicit(&team->turn, turn + 1, memory_order_release);
 	}
 	atomic_store(&team->sum, sum); /* so that the reads are wanted */
@@ -295,7 +295,7 @@ static void consume_pipe(struct xr_agent_team *team)
 void xr_role_pipe(struct xr_agent_team *team, struct member *m)
 {
 	if (m->index == 0 && !m->reps)
-		write_block(team->area, team->bytes, 0); /* the first touch decides where the pages live */
+		write_block(team->area, (size_t)team->bytes, 0); /* the first touch decides where the pages live */
 	xr_team_meet(team);
 	if (m->index == 0)
 		measure_sample(team, m, measure_pipe, false);

@@ -155,7 +155,7 @@ static const char *read_line(struct xr_agent_team *team, char **words, int n_wor
 static const char *get_means(struct xr_agent_team *team)
 {
 	if (team->kind == PINGPONG || team->kind == PIPE || team->kind == FALSE_SHARING) {
-		team->area_bytes = team->kind == PINGPONG ? (PING_LINES + 1) * 2 * 4096 : team->bytes + 4096;
+		team->area_bytes = team->kind == PINGPONG ? (PING_LINES + 1) * 2 * 4096 : (size_t)team->bytes + 4096;
 		void *area = mmap(NULL, team->area_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (area == MAP_FAILED)
 			return "no memory to share";

@@ -40,6 +40,7 @@ void xr_describe_target(struct xr_description *d, const struct xr_target *target
 	if (info->emulated)
 		json_object_set_new(object, "emulated", json_true());
 	set_text(object, "untimed", info->untimed);
+	set_text(object, "unoptimised", info->unoptimised);
 	json_object_set_new(object, "cpus", json_integer(info->n_cpus));
 	json_object_set_new(object, "date", json_string(date));
 	json_object_set_new(object, "seconds", json_real(seconds));

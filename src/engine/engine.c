@@ -379,10 +379,10 @@ int xr_engine_run(struct xr_target *target, const struct xr_micro *const *table,
 		xr_types_after(&run, seed, ends);
 		xr_quality_after(&run, ends);
 	}
+	xr_describe_target(d, target, seed, run.quick, xr_now_s() - run.start_s);
 	xr_trust_apply(d);
 	explain_named(&run);
 	sum_up(&run, outcome);
-	xr_describe_target(d, target, seed, run.quick, xr_now_s() - run.start_s);
 	if (all_lost(&run.order, ends))
 		rc = xr_fail(err, XR_EXIT_TARGET, "%s", run.error.text);
 	else if (!strcmp(xr_target_info(target)->kind, "host"))

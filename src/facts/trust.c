@@ -137,6 +137,30 @@ static void reach_fits_the_curve(struct xr_description *d)
 	say(entries, "the cost of translation over pages does not step there");
 }
 
+/* Without an optimiser variables live in memory. What was measured of operations and registers is true of such code alone;
+ * where the agent is compiled like that, too, a cycle is counted by additions that pass through memory, and every
+ * chase and stream has more to do than it should: only sizes hold, which are found by where times change. */
+static void code_was_optimised(struct xr_description *d)
+{
+	static const char *const of_code[] = {"op.", "registers.", "units.", "isa.", "core."};
+	static const char *const by_steps[] = {"bytes", "pages", "lines"};
+	const char *which = json_string_value(json_object_get(xr_description_target(d), "unoptimised"));
+	for (size_t i = 0; which && i < xr_description_count(d); i++) {
+		struct xr_fact *fact = xr_description_edit(d, xr_description_at(d, i)->id);
+		bool code = false, holds = !strncmp(fact->id, "timer.", 6) || json_is_boolean(fact->value);
+		for (size_t k = 0; k < sizeof of_code / sizeof *of_code; k++)
+			code |= !strncmp(fact->id, of_code[k], strlen(of_code[k]));
+		for (size_t k = 0; k < sizeof by_steps / sizeof *by_steps; k++)
+			holds |= fact->unit && !strcmp(fact->unit, by_steps[k]);
+		holds |= !code && (!fact->unit || !*fact->unit || !strcmp(fact->unit, "count"));
+		if (fact->status != XR_OK || (strcmp(which, "all") != 0 ? !code : holds))
+			continue;
+		xr_fact_doubt(fact, code ? "compiled without an optimiser: variables live in memory"
+		                         : "the agent was compiled without an optimiser: its own loads and stores take "
+		                           "part in it");
+	}
+}
+
 static void check_one_type(struct xr_description *d, const char *prefix)
 {
 	static const char *const latencies[] = {"cache.l1d.latency", "cache.l2.latency", "cache.l3.latency",
@@ -166,6 +190,7 @@ void xr_trust_apply(struct xr_description *d)
 	}
 	memory_was_walked(d);
 	reach_fits_the_curve(d);
+	code_was_optimised(d);
 	for (size_t i = 0; i < xr_description_count(d); i++) {
 		struct xr_fact *fact = xr_description_edit(d, xr_description_at(d, i)->id);
 		if (fact->status != XR_OK || xr_trust_enough(fact->confidence, xr_trust_least))

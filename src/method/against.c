@@ -18,7 +18,7 @@ static const double hardly = 0.06, most = 0.5; /* … and that are clear at the 
 /* A row of blocks, and as many visits in an eighth of the lines of the same pages, another eighth in each. */
 static void place(uint64_t *row, uint64_t *thin, size_t n, uint64_t spacing)
 {
-	const size_t per_page = PAGE / spacing, kept = per_page / THIN ? per_page / THIN : 1;
+	const size_t per_page = (size_t)(PAGE / spacing), kept = per_page / THIN ? per_page / THIN : 1;
 	for (size_t i = 0; i < n; i++) {
 		size_t page = i / per_page, turn = (page + page / THIN) % (per_page / kept);
 		row[i] = i * spacing;

@@ -80,8 +80,8 @@ void xr_laps_pad(struct xr_laps *laps, size_t *pages)
 {
 	uint64_t last = laps->buffer.bytes / laps->item, lines = pad_lines(laps);
 	/* All ways, several times over, of the sets that it has lines in. */
-	size_t sets = laps->sets ? laps->sets : 1, n = PAD * laps->most * (lines < sets ? lines : sets) / sets,
-	       items = 0;
+	size_t sets = laps->sets ? laps->sets : 1, items = 0;
+	size_t n = PAD * laps->most * (lines < sets ? (size_t)lines : sets) / sets;
 
 	laps->pad = xr_places_new(xr_run_arena(laps->run), n);
 	while (lines > 0 && laps->pad.n < n && items < last / 2) {

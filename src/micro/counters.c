@@ -313,7 +313,7 @@ static int find_code(struct xr_run *run)
 	const uint64_t bytes = xr_walks_region(run, CODE_MOST);
 	struct search search = {.run = run,
 	                        .spec = blocks_of,
-	                        .most = bytes / BLOCK_BYTES / 2,
+	                        .most = (size_t)(bytes / BLOCK_BYTES / 2),
 	                        .buffer = {0, bytes, XR_SMALL},
 	                        .stride = BLOCK_BYTES};
 	size_t blocks;
@@ -349,7 +349,7 @@ static int find_tlb(struct xr_run *run, uint64_t page, uint64_t line)
 	const uint64_t whole = power_from((double)entries);
 	const double room = fmin(most_apart, (double)xr_run_room(run));
 	uint64_t apart = whole;
-	search.most = 2 * whole;
+	search.most = (size_t)(2 * whole);
 	while (apart > 1 && (double)(search.most * apart * page) > room)
 		apart /= 2;
 	search.stride = apart * page;

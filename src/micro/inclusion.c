@@ -56,7 +56,7 @@ struct set {
 /* A lap over the lines; `hot` after every few of them, or, with once, at the end alone. *n: visits. */
 static struct xr_spec lap(const struct set *s, uint64_t hot, bool once, size_t *n)
 {
-	const size_t words = s->line / WORD, apart = once ? s->n : (s->n + words - 1) / words;
+	const size_t words = (size_t)(s->line / WORD), apart = once ? s->n : (s->n + words - 1) / words;
 	struct xr_span *span = xr_arena_array(xr_run_arena(s->run), struct xr_span, 2 * s->n + 1);
 	struct xr_spec spec = {.kind = XR_CHAIN};
 	size_t at = 0, word = 0;
@@ -235,7 +235,7 @@ static int decide(const struct set *s)
 /* Others come between two uses of x, into its set of the first cache: fewer than half of its ways. */
 static bool keeps(const struct set *s)
 {
-	const size_t words = s->line / WORD, apart = (s->n + words - 1) / words;
+	const size_t words = (size_t)(s->line / WORD), apart = (s->n + words - 1) / words;
 	return s->first_ways >= 4 && 2 * apart <= s->first_ways;
 }
 

@@ -99,6 +99,7 @@ struct xr_target_info {
 	unsigned kinds;        /* bit (1u << enum xr_kind) for each kind that can be timed */
 	const char *triple, *runner, *clock, *abi; /* words for people, too; NULL or "": nothing to say */
 	bool emulated;         /* software plays the machine: a simulator with a clock of its own, or a translator */
+	const char *unoptimised; /* the compiler does not optimise "code", what is measured, or "all": the agent, too; NULL: it does */
 	const char *untimed;   /* why no time read here is the target's; NULL: times are */
 	bool exact;            /* the clock is simulated and times repeat exactly: one sample is as good as many */
 	int word_bytes;        /* that one instruction adds; 0: not known, as many as any type has */

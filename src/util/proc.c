@@ -384,8 +384,18 @@ int xr_proc_line(struct xr_proc *proc, double timeout_s, const struct xr_watch *
 
 static const char *signal_word(int sig)
 {
-	const char *name = sigabbrev_np(sig);
-	return name ? name : "?";
+	/* those that end a program; sigabbrev_np() is glibc's alone */
+	static const struct {
+		int number;
+		const char *word;
+	} words[] = {{SIGABRT, "ABRT"}, {SIGALRM, "ALRM"}, {SIGBUS, "BUS"},   {SIGFPE, "FPE"},   {SIGHUP, "HUP"},
+	             {SIGILL, "ILL"},   {SIGINT, "INT"},   {SIGKILL, "KILL"}, {SIGPIPE, "PIPE"}, {SIGQUIT, "QUIT"},
+	             {SIGSEGV, "SEGV"}, {SIGSYS, "SYS"},   {SIGTERM, "TERM"}, {SIGTRAP, "TRAP"}, {SIGUSR1, "USR1"},
+	             {SIGUSR2, "USR2"}, {SIGXCPU, "XCPU"}, {SIGXFSZ, "XFSZ"}};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (words[i].number == sig)
+			return words[i].word;
+	return "?";
 }
 
 /* Has it ended? It is not reaped yet, so that its group can still be killed by its number. */

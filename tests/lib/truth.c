@@ -409,9 +409,9 @@ static bool same_misses(uint64_t ways, const char *a, const char *b)
 	bool same = first >= 0 && second >= 0 && !xr_policy_is_random(first) && !xr_policy_is_random(second) &&
 	            xr_policy_takes_ways(first, ways) && xr_policy_takes_ways(second, ways);
 	for (int i = 0; i < 60 && same; i++) {
-		size_t blocks;
-		struct xr_sequence s = xr_sequence_draw(&arena, &rng, ways, i % 2, 8, &blocks);
-		same = fabs(xr_sequence_misses(&s, first, ways, &rng) - xr_sequence_misses(&s, second, ways, &rng)) <
+		size_t blocks, n = (size_t)ways;
+		struct xr_sequence s = xr_sequence_draw(&arena, &rng, n, i % 2, 8, &blocks);
+		same = fabs(xr_sequence_misses(&s, first, n, &rng) - xr_sequence_misses(&s, second, n, &rng)) <
 		       0.3;
 	}
 	xr_arena_release(&arena);

@@ -24,6 +24,57 @@ export THERE
 result 'remote: measured through a command that copies and runs' $? "$TMPDIR/remote.log"
 says remote "$TMPDIR/remote.json" '"runner": "'
 
+# ssh itself, where there is a server: one of our own, on a port of this machine, that knows one key.
+server=$(PATH=$PATH:/usr/sbin:/usr/local/sbin command -v sshd) || server=
+port=$((20000 + $$ % 20000))
+if [ -n "$server" ] && command -v ssh > /dev/null && ssh-keygen -q -t ed25519 -N '' -f "$TMPDIR/host_key" &&
+	ssh-keygen -q -t ed25519 -N '' -f "$TMPDIR/user_key"; then
+	cp "$TMPDIR/user_key.pub" "$TMPDIR/authorized"
+	mkdir -p "$TMPDIR/board"
+	printf '%s\n' "Port $port" 'ListenAddress 127.0.0.1' "HostKey $TMPDIR/host_key" "AuthorizedKeysFile $TMPDIR/authorized" \
+		'PasswordAuthentication no' 'KbdInteractiveAuthentication no' 'UsePAM no' 'StrictModes no' 'PermitRootLogin yes' \
+		"PidFile $TMPDIR/sshd.pid" "SetEnv TMPDIR=$TMPDIR/board" > "$TMPDIR/sshd_config"
+	printf '%s\n' 'Host board' 'HostName 127.0.0.1' "Port $port" "IdentityFile $TMPDIR/user_key" 'IdentitiesOnly yes' \
+		"UserKnownHostsFile $TMPDIR/known" 'StrictHostKeyChecking no' 'LogLevel ERROR' > "$TMPDIR/ssh_config"
+	[ "$(id -u)" != 0 ] || [ -d /run/sshd ] || mkdir -p /run/sshd # where it puts itself away
+	"$server" -D -e -f "$TMPDIR/sshd_config" 2> "$TMPDIR/sshd.log" &
+	sshd=$!
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		ssh -F "$TMPDIR/ssh_config" -o BatchMode=yes board true 2> "$TMPDIR/ssh.log" && break
+		sleep 0.5
+	done
+	# what is there already is run where it is; what is not is copied first
+	for runner in "ssh -F $TMPDIR/ssh_config -T board" "targets/over-ssh board"; do
+		word=${runner%% *}
+		XRAY_SSH="ssh -F $TMPDIR/ssh_config" "$XRAY" --runner "$runner" --json "$TMPDIR/ssh.json" --quiet --quick \
+			timer registers.int > "$TMPDIR/ssh.log" 2>&1
+		[ -n "$(fact "$TMPDIR/ssh.json" registers.int)" ]
+		result "remote: measured through $word" $? "$TMPDIR/ssh.log"
+		rm -f "$TMPDIR/ssh.json"
+	done
+	# the server goes while it is asked: said, with a status, and nothing stays
+	XRAY_SSH="ssh -F $TMPDIR/ssh_config" timeout 120 "$XRAY" --runner 'targets/over-ssh board' --quiet cache tlb op \
+		> "$TMPDIR/gone.log" 2>&1 &
+	asks=$!
+	for _ in 1 2 3 4 5 6 7 8 9 10; do # it is there, and asked
+		pgrep -f "$TMPDIR/board/xray" > /dev/null 2>&1 && break
+		sleep 1
+	done
+	sleep 1
+	pkill -P "$sshd" 2> /dev/null
+	kill "$sshd"
+	wait "$asks"
+	status=$?
+	[ $status -gt 0 ] && [ $status -lt 5 ]
+	result "remote: a server that goes away is said, with a status ($status)" $? "$TMPDIR/gone.log"
+	sleep 1
+	ls "$TMPDIR/board" > "$TMPDIR/left"
+	! grep -q . "$TMPDIR/left"
+	result 'remote: nothing is left there' $? "$TMPDIR/left"
+else
+	echo 'ok targets: remote: ssh # SKIP no server here'
+fi
+
 # A connection that breaks: the run ends with reasons, and nothing is left running.
 cat > "$TMPDIR/breaks.sh" << 'RUN'
 #!/bin/sh

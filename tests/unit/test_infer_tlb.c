@@ -103,7 +103,7 @@ static size_t walks_of(int policy, size_t ways, struct xr_walk_seen *walk)
 			                                  .seen = (4 + 7 * simulated(policy, ways, n, 3 * n + order)) *
 			                                          (1 + 0.004 * (xr_rng_unit(&rng) - 0.5)),
 			                                  .twin = 4,
-			                                  .moment = order};
+			                                  .moment = (unsigned)order};
 		}
 	return k;
 }

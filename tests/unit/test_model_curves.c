@@ -80,7 +80,7 @@ static double code_lines(struct xr_target *t, double n, uint64_t sets)
 	struct xr_span span[64];
 	for (uint64_t i = 0; i < sets; i++)
 		span[i] = (struct xr_span){i * 64, PAGE, (uint32_t)n};
-	return jumps(t, span, sets);
+	return jumps(t, span, (size_t)sets);
 }
 
 /* ---- the cores ---- */

@@ -274,7 +274,7 @@ static void segments_are_optimal(void **state)
 	for (int trial = 0; trial < 200; trial++) {
 		enum { N = 9 };
 		double y[N], penalty = 0.1 + 3 * xr_rng_unit(&rng), cost = 0;
-		size_t ends[N], max = 1 + xr_rng_below(&rng, N);
+		size_t ends[N], max = 1 + (size_t)xr_rng_below(&rng, N);
 		for (size_t i = 0; i < N; i++)
 			y[i] = (double)xr_rng_below(&rng, 8);
 		size_t count = xr_segments(y, N, penalty, 0, max, ends, NULL);

@@ -85,7 +85,7 @@ static void sorting_works_at_every_size(void **state)
 		for (size_t i = 0; i < n; i++)
 			x[i] = (double)(i * 7919 % n);
 		for (size_t i = n; i > 1; i--) { /* shuffle; what n shares with 7919 is 1 for all but n = 7919 */
-			size_t j = xr_rng_below(&rng, i);
+			size_t j = (size_t)xr_rng_below(&rng, i);
 			double t = x[i - 1];
 			x[i - 1] = x[j];
 			x[j] = t;

@@ -59,8 +59,8 @@ static void check_kind(double (*draw)(struct xr_rng *), int trials)
 		trials = atoi(deep);
 	for (int trial = 0; trial < trials; trial++) {
 		struct xr_rng rng = {(uint64_t)trial};
-		size_t n =
-			xr_rng_below(&rng, trial % 20 ? 20 : 150); /* the smallest sizes hold most of the surprises */
+		/* the smallest sizes hold most of the surprises */
+		size_t n = (size_t)xr_rng_below(&rng, trial % 20 ? 20 : 150);
 		double parameter = xr_rng_below(&rng, 2) ? 3 * xr_rng_unit(&rng) : odd(&rng);
 		double *x = malloc(n ? n * sizeof *x : 1); /* exact, so that sanitizers see an overrun */
 		assert_non_null(x);

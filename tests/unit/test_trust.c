@@ -103,6 +103,32 @@ static void curves_are_witnesses(void **state)
 	xr_description_free(d);
 }
 
+static void without_an_optimiser_sizes_hold_and_times_do_not(void **state)
+{
+	static const struct {
+		const char *which;
+		enum xr_status size, ways, latency, add;
+	} cases[] = {{NULL, XR_OK, XR_OK, XR_OK, XR_OK},
+	             {"code", XR_OK, XR_OK, XR_OK, XR_UNRELIABLE},
+	             {"all", XR_OK, XR_OK, XR_UNRELIABLE, XR_UNRELIABLE}};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct xr_description *d = xr_description_new();
+		xr_fact_count(d, "cache.l1d.capacity", 32768, "bytes", 0.99, "m");
+		xr_fact_count(d, "cache.l1d.ways", 8, "", 0.99, "m");
+		xr_fact_number(d, "cache.l1d.latency", 4, "cycles", 0.99, "m");
+		xr_fact_number(d, "op.add.i64.latency", 5, "cycles", 0.99, "m");
+		if (cases[i].which)
+			json_object_set_new(xr_description_target(d), "unoptimised", json_string(cases[i].which));
+		xr_trust_apply(d);
+		assert_int_equal(status(d, "cache.l1d.capacity"), cases[i].size);
+		assert_int_equal(status(d, "cache.l1d.ways"), cases[i].ways);
+		assert_int_equal(status(d, "cache.l1d.latency"), cases[i].latency);
+		assert_int_equal(status(d, "op.add.i64.latency"), cases[i].add);
+		xr_description_free(d);
+	}
+}
+
 static void bytes_are_integers(void **state)
 {
 	struct xr_description *d = xr_description_new();
@@ -121,6 +147,7 @@ int main(void)
 		cmocka_unit_test(of_two_that_are_as_sure_none_stays),
 		cmocka_unit_test(an_exclusive_cache_may_be_smaller),
 		cmocka_unit_test(curves_are_witnesses),
+		cmocka_unit_test(without_an_optimiser_sizes_hold_and_times_do_not),
 		cmocka_unit_test(bytes_are_integers),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -443,6 +443,7 @@ struct xr_target *xr_board_open(const struct xr_host_options *options, struct xr
 	if (xr_toolchain_init(&b->tc, options, 2, &b->base.arena, &b->base.watch, err))
 		goto fail;
 	b->base.info.compiler = b->tc.name;
+	b->base.info.unoptimised = b->tc.unoptimised;
 	b->base.info.cflags = b->tc.cflags;
 	b->base.info.triple = b->tc.triple;
 	b->base.info.warning = b->tc.warning;

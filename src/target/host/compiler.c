@@ -113,7 +113,37 @@ static const char *compiler_name(struct xr_toolchain *tc, const struct xr_strbuf
 	if (gcc)
 		return xr_arena_printf(tc->arena, "gcc %s.%s.%s", gcc, macro(tc, text, "__GNUC_MINOR__"),
 		                       macro(tc, text, "__GNUC_PATCHLEVEL__"));
+	const char *tcc = macro(tc, text, "__TINYC__"); /* 927: 0.9.27 */
+	int version = tcc ? atoi(tcc) : 0;
+	if (version > 0)
+		return xr_arena_printf(tc->arena, "tcc %d.%d.%d", version / 10000, version / 100 % 100, version % 100);
 	return tc->cc;
+}
+
+/* What threads share needs C11's atomics; an older compiler does without threads. */
+static bool has_atomics(struct xr_toolchain *tc, const struct xr_strbuf *text)
+{
+	const char *version = macro(tc, text, "__STDC_VERSION__");
+	return tc->gnu ||
+	       (version && strtol(version, NULL, 10) >= 201112 && !macro(tc, text, "__STDC_NO_ATOMICS__"));
+}
+
+/* What no optimiser means: variables live in memory, so an addition is a load, an addition and a store. The agent of a
+ * GNU compiler is optimised whatever the flags for the measured code say; tcc has no optimiser for it either. Of a
+ * compiler nobody knows, nothing is said. */
+static void find_optimiser(struct xr_toolchain *tc, const struct xr_strbuf *text)
+{
+	if (tc->gnu && !macro(tc, text, "__OPTIMIZE__")) {
+		tc->unoptimised = "code";
+		tc->warning = "these flags do not optimise: variables live in memory, operations and registers are not the "
+			      "core's (--cflags -O2)";
+	} else if (!tc->gnu && macro(tc, text, "__TINYC__")) {
+		tc->unoptimised = "all";
+		tc->warning = xr_arena_printf(tc->arena,
+		                              "%s has no optimiser: variables live in memory, so sizes are measured, and "
+		                              "times, operations and registers are not the core's",
+		                              tc->name);
+	}
 }
 
 static void find_triple(struct xr_toolchain *tc)
@@ -205,6 +235,8 @@ static int find_out(struct xr_toolchain *tc, struct xr_error *err)
 	}
 	tc->gnu = status == 0 && macro(tc, &text, "__GNUC__");
 	tc->name = compiler_name(tc, &text);
+	find_optimiser(tc, &text);
+	tc->threads &= has_atomics(tc, &text);
 	tc->identity[XR_PLAIN] = xr_hash(who(tc), xr_strbuf_text(&text), text.len);
 	for (size_t i = 0; tc->gnu && !tc->native_flag && i < sizeof native_flags / sizeof *native_flags; i++) {
 		xr_strbuf_clear(&text);

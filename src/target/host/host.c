@@ -282,8 +282,6 @@ static void state(struct xr_target_info *info, struct xr_arena *arena, const str
 	info->mips = words->mips;
 	if (words->memory_bytes)
 		info->memory_bytes = words->memory_bytes;
-	if (words->no_threads)
-		info->kinds &= ~(1u << XR_TEAM);
 }
 
 static void describe(struct xr_host *h, const struct xr_host_options *options)
@@ -352,6 +350,9 @@ struct xr_target *xr_host_open(const struct xr_host_options *options, struct xr_
 	h->cpu = options->cpu >= 0 ? options->cpu : h->cpus[0];
 	info->cpu_used = info->can_pin ? h->cpu : -1;
 	info->compiler = h->tc.name;
+	info->unoptimised = h->tc.unoptimised;
+	if (!h->tc.threads)
+		info->kinds &= ~(1u << XR_TEAM);
 	info->cflags = h->tc.cflags;
 	info->warning = warnings(h);
 	info->has_flavour[XR_PLAIN] = true;

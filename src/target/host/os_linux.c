@@ -184,15 +184,15 @@ static uint64_t at_most(uint64_t bytes, uint64_t limit)
 
 uint64_t xr_os_memory(void)
 {
-	static const int limits[] = {RLIMIT_AS, RLIMIT_DATA};
-	struct rlimit limit;
+	struct rlimit limit[2];
+	const bool known[] = {!getrlimit(RLIMIT_AS, &limit[0]), !getrlimit(RLIMIT_DATA, &limit[1])};
 	uint64_t bytes = meminfo("MemAvailable");
 	if (!bytes)
 		bytes = UINT64_C(128) << 20;
 	bytes = at_most(at_most(bytes, left_in_groups(true)), left_in_groups(false));
-	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
-		if (!getrlimit((__rlimit_resource_t)limits[i], &limit) && limit.rlim_cur != RLIM_INFINITY)
-			bytes = at_most(bytes, (uint64_t)limit.rlim_cur);
+	for (size_t i = 0; i < 2; i++)
+		if (known[i] && limit[i].rlim_cur != RLIM_INFINITY)
+			bytes = at_most(bytes, (uint64_t)limit[i].rlim_cur);
 	return bytes / 2;
 }
 

@@ -30,6 +30,7 @@ struct xr_toolchain {
 	const char *ldflags;         /* for the linker; "": none */
 	const char *agent_flags;     /* for the agent alone; "": none */
 	const char *board;           /* C file with a board's hooks, for the agent of agent/bare.h; NULL: the one that talks */
+	const char *unoptimised; /* see struct xr_target_info */
 	bool threads;
 	const char *work;            /* private directory, removed by release */
 	int work_lock;

@@ -66,7 +66,7 @@ void xr_trip_init(struct xr_trip *trip, struct xr_mem_buffer *buffer, const stru
 	                         .use = phase->access == XR_WRITE ? XR_USE_WRITE : XR_USE_READ};
 	trip->offset =
 		xr_calloc((size_t)(total / (keep > every ? keep : every)) + phase->n_spans + 1, sizeof *trip->offset);
-	for (size_t i = 0; i < phase->n_spans; i += every) {
+	for (size_t i = 0; i < phase->n_spans; i += (size_t)every) {
 		const struct xr_span *s = &phase->span[i];
 		uint64_t count = s->count / keep ? s->count / keep : s->count > 0;
 		for (uint64_t k = 0; k < count; k++)
