@@ -137,8 +137,8 @@ static struct xr_spec lay(const struct ground *g, const struct block *b)
 	spec.chain.cursors = 1;
 	spec.chain.rolling = true;
 	spec.chain.unsettled = true;
-	spec.chain.phase[0] =
-		(struct xr_phase){.span = span, .n_spans = (size_t)blocks * (size_t)b->n, .access = XR_READ, .timed = true};
+	spec.chain.phase[0] = (struct xr_phase){
+		.span = span, .n_spans = (size_t)blocks * (size_t)b->n, .access = XR_READ, .timed = true};
 	return spec;
 }
 

@@ -411,8 +411,7 @@ static bool same_misses(uint64_t ways, const char *a, const char *b)
 	for (int i = 0; i < 60 && same; i++) {
 		size_t blocks, n = (size_t)ways;
 		struct xr_sequence s = xr_sequence_draw(&arena, &rng, n, i % 2, 8, &blocks);
-		same = fabs(xr_sequence_misses(&s, first, n, &rng) - xr_sequence_misses(&s, second, n, &rng)) <
-		       0.3;
+		same = fabs(xr_sequence_misses(&s, first, n, &rng) - xr_sequence_misses(&s, second, n, &rng)) < 0.3;
 	}
 	xr_arena_release(&arena);
 	return same;

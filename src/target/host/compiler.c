@@ -124,8 +124,7 @@ static const char *compiler_name(struct xr_toolchain *tc, const struct xr_strbuf
 static bool has_atomics(struct xr_toolchain *tc, const struct xr_strbuf *text)
 {
 	const char *version = macro(tc, text, "__STDC_VERSION__");
-	return tc->gnu ||
-	       (version && strtol(version, NULL, 10) >= 201112 && !macro(tc, text, "__STDC_NO_ATOMICS__"));
+	return tc->gnu || (version && strtol(version, NULL, 10) >= 201112 && !macro(tc, text, "__STDC_NO_ATOMICS__"));
 }
 
 /* What no optimiser means: variables live in memory, so an addition is a load, an addition and a store. The agent of a
@@ -135,14 +134,16 @@ static void find_optimiser(struct xr_toolchain *tc, const struct xr_strbuf *text
 {
 	if (tc->gnu && !macro(tc, text, "__OPTIMIZE__")) {
 		tc->unoptimised = "code";
-		tc->warning = "these flags do not optimise: variables live in memory, operations and registers are not the "
-			      "core's (--cflags -O2)";
+		tc->warning =
+			"these flags do not optimise: variables live in memory, operations and registers are not the "
+			"core's (--cflags -O2)";
 	} else if (!tc->gnu && macro(tc, text, "__TINYC__")) {
 		tc->unoptimised = "all";
-		tc->warning = xr_arena_printf(tc->arena,
-		                              "%s has no optimiser: variables live in memory, so sizes are measured, and "
-		                              "times, operations and registers are not the core's",
-		                              tc->name);
+		tc->warning =
+			xr_arena_printf(tc->arena,
+		                        "%s has no optimiser: variables live in memory, so sizes are measured, and "
+		                        "times, operations and registers are not the core's",
+		                        tc->name);
 	}
 }
 
