@@ -23,9 +23,8 @@ enum {
 static const double growth = 1.5;
 static const double many = 7;        /* misses of a lap */
 static const double most_of_one = 4; /* misses: where many classes overflow, one of them is enough */
-/* Of the misses of what is known to overflow: more than one class or page less. A tree of bits that is not full
- * misses twice with one page too many and seventeen times with two; where others make misses, too, that cannot be
- * told. */
+/* Of the misses of what is known to overflow: more than one class or page less. Tree-PLRU misses twice with one page
+ * too many and seventeen times with two; where others make misses, too, that cannot be told. */
 static const double overflow_share = 0.1, overflow_share_disturbed = 0.4;
 
 static const double few_share = 0.2, few = 1.5; /* misses, of those of a whole class, and in all */

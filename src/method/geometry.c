@@ -209,7 +209,7 @@ int xr_geometry_find(const struct xr_laps *level, const struct xr_first *first, 
 		double before = fmin(g->left, visits_of_one), left = before;
 
 		/* Where nobody disturbs, the same pages elsewhere are as good a second witness as others, and at
-		 * hand. But where a lap misses only once, it may be a stranger whom a tree of bits keeps in the
+		 * hand. But where a lap misses only once, it may be a foreign line that tree-PLRU keeps in the
 		 * set, and no page too many. */
 		if (fresh && !level->disturbed && f.class.misses > one_miss) {
 			f.laps.left = &left;

@@ -374,7 +374,7 @@ int xr_hunt_cost(struct xr_hunt *h, uint64_t way, unsigned ways, double *cycles,
 	const double same =
 		0.02; /* with random replacement one in 50 is left of four times the ways: h = exp(-4 (1 - h)) */
 	const unsigned count[] = {ways + 1, ways + 2, 2 * ways + 1, 3 * ways, 4 * ways, 6 * ways};
-	const double most_miss = 0.5; /* of one line too many: of a tree of bits half do, by chance two of ways + 2 */
+	const double most_miss = 0.5; /* of one line too many: with tree-PLRU half do, at random two of ways + 2 */
 	double first = 0, last = 0, each = 0;
 	*cycles = 0;
 	*by_chance = false;

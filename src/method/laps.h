@@ -78,7 +78,7 @@ void xr_laps_move(struct xr_laps *laps, uint64_t by);
 enum {
 	XR_ORDERS = 2,      /* in which what overflows must do so */
 	XR_ORDERS_LAST = 6, /* before something rests on it */
-	XR_SETTLES = 3, /* times; the more ways, the longer it takes a tree of bits to let go of the last stranger */
+	XR_SETTLES = 3, /* times; the more ways, the longer tree-PLRU keeps the last foreign line */
 };
 
 static inline struct xr_lap xr_lap_of(const uint32_t *item, size_t n)

@@ -4,6 +4,7 @@
 
 #include "../../src/agent/buffer.c"
 #include "../../src/agent/chain.c"
+#include "../../src/agent/phases.c"
 #include "../../src/agent/follow.c"
 #include "util/rng.h"
 
