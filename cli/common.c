@@ -110,7 +110,7 @@ int cli_cache_folder(const struct settings *s, char path[], const char **cache, 
 static const char *const oracles[] = {
 	[XR_ORACLE_BOTH] = "both", [XR_ORACLE_TIME] = "time", [XR_ORACLE_COUNTERS] = "counters"};
 
-/* -1: there is none of that name. */
+/* -1: no oracle has that name. */
 static int oracle_of(const char *name)
 {
 	for (int i = 0; name && i < (int)(sizeof oracles / sizeof *oracles); i++)

@@ -345,7 +345,7 @@ static void warm_up(struct xr_agent_chain *c)
 		run_endless(c, p->n <= WARM_LEAST ? 2 * p->n : p->n);
 		return;
 	}
-	/* Several cursors: two laps of all together, for some levels hold only what others have thrown out. */
+	/* Several cursors: two laps of all together, for some levels hold only what others have evicted. */
 	run_for_a_while(c, c->cursors > 1      ? 2 * p->n / c->cursors + WARM_LEAST
 	                   : p->n < WARM_LEAST ? WARM_LEAST + p->n
 	                                       : p->n);

@@ -246,7 +246,7 @@ void xr_rolling_ready(struct xr_rolling *r, int warm)
 			r->at[k] = r->buffer->base +
 			           (size_t)r->unit[(size_t)((double)r->n * k / XR_CURSORS_MAX)] * XR_UNIT_BYTES;
 	r->buffer->owner = r;
-	if (!warm) /* twice: some levels hold only what others have thrown out */
+	if (!warm) /* twice: some levels hold only what others have evicted */
 		xr_follow_many(r->at, XR_CURSORS_MAX, 2 * r->n / XR_CURSORS_MAX + 1);
 }
 

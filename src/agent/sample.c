@@ -341,7 +341,7 @@ static int wait_for_nobody(double until)
 /* Walks through memory, between two looks at the core. If somebody was there, again, as long as this batch may wait. */
 static void sample_work(int i)
 {
-	const double most_ns = 2e7, away_ns = 1e5; /* so long, and what is needed is thrown out meanwhile */
+	const double most_ns = 2e7, away_ns = 1e5; /* so long, and what is needed is evicted meanwhile */
 	struct xr_agent_spec *s = &specs[i];
 	struct xr_team_sample t;
 	settle(s);

@@ -425,7 +425,7 @@ void xr_walk_exact(int times_repeat)
 void xr_walk_ready(struct xr_agent_walk *walk)
 {
 	/* From anywhere in the list, two laps hold a whole one. An order takes some laps until it is learnt, and
-	 * a policy some until it has thrown out what another walk left: on one core hundreds of laps over a full
+	 * a policy some until it has evicted what another walk left: on one core hundreds of laps over a full
 	 * set. */
 	enum { SETTLE = 8192, SETTLE_EXACT = 512 };
 	if (walk->kind != STRAIGHT)

@@ -23,7 +23,7 @@ struct xr_misses {
 };
 
 /* LRU, exactly. A permutation is a draw of one uniform number for each line: a line that came at u in one lap and comes
- * at v in the next finds itself thrown out unless n - ways or more of the n - 1 others came before u and come after v,
+ * at v in the next finds itself evicted unless n - ways or more of the n - 1 others came before u and come after v,
  * each with the chance w = u (1 - v). Over all w, k of them do with the chance (H(n) - H(k)) / n, where H are the
  * harmonic numbers; their sum over k below n - ways is closed again. */
 static double harmonic(unsigned n)

@@ -95,6 +95,6 @@ static inline bool xr_policy_by_age(int policy) /* the oldest leaves, by use or 
 	return policy == XR_LRU || policy == XR_FIFO;
 }
 
-bool xr_policy_is_random(int policy); /* the same uses may throw out different lines */
+bool xr_policy_is_random(int policy); /* the same uses may evict different lines */
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who is thrown out; see replacement.h. */
+/* Who is evicted; see replacement.h. */
 #include "infer/replacement.h"
 
 #include "infer/array.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who is thrown out: sequences of uses, what each policy makes of them, and which policy explains what was seen.
+/* Who is evicted: sequences of uses, what each policy makes of them, and which policy explains what was seen.
  *
  * A sequence uses blocks of one set in some order, again and again: first those of the reset, in a fixed order,
  * then those that count. The array (infer/array.h) is the forward model: how many of the latter miss, once that has
@@ -20,7 +20,7 @@ struct xr_sequence {
 	size_t n_reset, n_use;
 };
 
-/* A random one for sets of so many ways: new blocks and old ones, some of them just thrown out, none of them more
+/* A random one for sets of so many ways: new blocks and old ones, some of them just evicted, none of them more
  * often than `often` as long as there are others. Blocks of the reset are none of those used; *blocks: how many
  * there are of both. variant: another reset. */
 struct xr_sequence xr_sequence_draw(struct xr_arena *arena, struct xr_rng *rng, size_t ways, int variant, unsigned often,

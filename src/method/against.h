@@ -5,7 +5,7 @@
  * the cache is for both (paper 004 §3.6, from the code side). Unforeseen jumps over that much code, with the data
  * read between laps, against the same jumps without data; and both again with the jumps in an eighth of the lines
  * of the same pages. Reading the data takes the same time in both cases, and TLBs are as full; what is left over
- * in the first case is what code and data do to each other in the cache. A line of code that was thrown out costs
+ * in the first case is what code and data do to each other in the cache. A line of code that was evicted costs
  * a miss, so that is a share of misses.
  */
 #ifndef XR_METHOD_AGAINST_H

@@ -44,7 +44,7 @@ static int pages_fit(void *self, const struct xr_rows *rows, bool *fit)
 }
 
 /* More and more pages of one set until more of them miss no more often: then all do. Where most of the first, one
- * too many, stay, entries are thrown out by chance, the program's own pages stay among them, and their number is
+ * too many, stay, entries are evicted at random, the program's own pages stay among them, and their number is
  * in doubt. */
 static int find_penalty(struct xr_data_tlb *t, uint64_t way, unsigned ways)
 {

@@ -58,7 +58,7 @@ struct xr_lap {
 };
 
 /* Fills in the results of n laps, each in a new random order. An order that repeats may suit a policy so badly
- * that a line nobody wants is never thrown out, and what fits misses for ever, unless it has settled before. No
+ * that a line nobody wants is never evicted, and what fits misses for ever, unless it has settled before. No
  * order makes fit what does not. 0, or -1 as xr_run_time(). */
 int xr_laps_ask(const struct xr_laps *laps, struct xr_lap *lap, size_t n);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Patience beside a neighbour.
  *
- * Who else uses the core makes every access slower and throws out what it brought; such spells last from
+ * Who else uses the core makes every access slower and evicts what it brought; such spells last from
  * microseconds to seconds. So the target waits for moments in which nobody is there, and says what was taken in
  * others. How long it may wait is bounded for all questions together: one budget, of which each question may
  * spend a share of what is left. Beside somebody who never pauses waiting is no use, and ends sooner.

@@ -238,7 +238,7 @@ static void put_level(struct hunt *h, const struct level *level, bool flattened,
 }
 
 /* Data that fit are used again and again, so that no policy gives way to code. They have to get there, past their
- * own first cache. Where they do not throw out code, more of them still may: a cache that code has for itself
+ * own first cache. Where they do not evict code, more of them still may: a cache that code has for itself
  * does not notice. */
 static int ask_for_data(struct hunt *h, struct xr_against *a, double bytes)
 {

@@ -188,7 +188,7 @@ struct found {
 	double penalty, hit;
 	bool decoded;
 	bool series;    /* there is one */
-	bool by_chance; /* lines are thrown out so: what is left of them makes the penalty seem less */
+	bool by_chance; /* lines are evicted so: what is left of them makes the penalty seem less */
 };
 
 static void put_geometry(struct xr_run *run, const struct found *found)

@@ -3,7 +3,7 @@
  * where it does.
  *
  * Idea: a line that is used all the time stays in the first cache, and the second one, which does not see these uses,
- * takes it for old. When others fill its set there, it is thrown out. An inclusive cache then takes it from the first
+ * takes it for old. When others fill its set there, it is evicted. An inclusive cache then takes it from the first
  * one as well.
  *
  * Algorithm: lines g of one set of the second cache, as many as it has ways, and one more, x. Round and round: each g,
@@ -14,7 +14,7 @@
  *   The lines: one way of the second cache apart, if pages are in a row in memory, which a lap over all of them,
  *   without anybody being used more often, shows; else a conflict set (probe/conflict.h).
  *
- * When it fails: a first cache that throws out by chance or by age alone, or has hardly any ways, loses x on its own.
+ * When it fails: a first cache that evicts at random or by age alone, or has hardly any ways, loses x on its own.
  * Whether a cache that is not inclusive is exclusive is not told: both keep x.
  */
 #include "infer/belief.h"
@@ -259,7 +259,7 @@ static int run(struct xr_run *run)
 	const uint64_t page = xr_run_info(run)->page_bytes,
 		       first_way = first_ways > 0 ? (uint64_t)(first / first_ways) : 0;
 	if (!first_way || s.line < 2 * WORD || !(s.miss > 1) || keeping(run) == LOSES) {
-		refuse(run, keeping(run) == LOSES ? "the first cache throws out also what is used all the time"
+		refuse(run, keeping(run) == LOSES ? "the first cache evicts also what is used all the time"
 		                                  : "the first cache, or what is behind it, is not known well enough");
 		return 0;
 	}

@@ -32,7 +32,7 @@ enum {
 };
 static const uint64_t spare = 8;     /* times MOST pages in the region: strides */
 static const double known_to = 0.03; /* the height of a curve; penalties are whole numbers of cycles */
-/* Entries thrown out by chance: the program's own pages stay among them for long, so a few more than were seen are as
+/* Entries evicted at random: the program's own pages stay among them for long, so a few more than were seen are as
  * likely. */
 static const double with_own = 0.5;
 static const double most_sure = 0.98; /* the posterior knows nothing of what nobody has thought of */
@@ -100,7 +100,7 @@ static void put_none(struct xr_description *d, enum xr_status status, const char
 static int put_found(struct xr_description *d, struct xr_hunt *h)
 {
 	const struct xr_conflict_array *a = xr_stack_array(&h->s.h[h->best]);
-	/* Many ways, but no even number of them: nobody builds that; entries are thrown out by chance, as it seems. */
+	/* Many ways, but no even number of them: nobody builds that; entries are evicted at random, as it seems. */
 	const double sure = a->ways > 16 && a->ways % 2 ? 0.75 : most_sure;
 	double penalty;
 	if (ask_penalty(h, &penalty) != 0)

@@ -8,7 +8,7 @@
  * MiB (a cache may not have been seen), and of twice as many bytes, again and again, as long as that makes it
  * slower, up to 16 times; what translation costs is known from the TLBs and taken off. If it still gets slower,
  * some cache still answers. Either because more is fetched at a time than is walked over: then visits farther
- * apart take longer, and count. Or because it keeps what it has, or throws out by chance: the walk of half, or a
+ * apart take longer, and count. Or because it keeps what it has, or evicts at random: the walk of half, or a
  * quarter, as many bytes tells which, and so how much is missing, as far as the cache found can explain it. Where
  * it varies, the last walk is taken several times: the least counts, for neighbours only add, and how far the
  * others are from it is what the answer may be wrong by.
@@ -75,7 +75,7 @@ static bool is_translation_known(struct xr_run *run)
 	        (!second || second->status == XR_OK || second->status == XR_UNSUPPORTED));
 }
 
-/* Nothing was seen behind the first TLB, but that itself is not known well: who throws out by chance hides what
+/* Nothing was seen behind the first TLB, but that itself is not known well: who evicts at random hides what
  * is behind. */
 static bool may_hide_second(struct xr_run *run)
 {
@@ -160,7 +160,7 @@ struct growth {
 	double quarter, half, full, near;
 };
 
-/* A cache that throws out by chance, walked round: a line is still there if none of the misses of a whole round hit it,
+/* A cache that evicts at random, walked round: a line is still there if none of the misses of a whole round hit it,
  * h = exp(-x (1 - h)), the walk being x times as large as the cache. */
 static double times_for(double share)
 {
@@ -176,7 +176,7 @@ static double share_at(double times)
 	return share;
 }
 
-/* What is missing in the full walk, if chance throws out: the end for which it has twice the size of the half one. */
+/* What is missing in the full walk, if eviction is random: the end for which it has twice the size of the half one. */
 static double missing_by_chance(const struct growth *g)
 {
 	double low = 0, high = g->full - g->half;
@@ -193,7 +193,7 @@ static double missing_by_chance(const struct growth *g)
 }
 
 /* What further doublings would add. A cache that keeps a part as large as itself answers as much less often as
- * the walk is larger: what is missing is as much as the last doubling has added. One that throws out by chance
+ * the walk is larger: what is missing is as much as the last doubling has added. One that evicts at random
  * has hardly anything left by now, but had much more of a quarter of it. */
 static double still_to_grow(const struct growth *g)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Parameter: cache.l1d.policy, cache.l2.policy, tlb.d1.policy: who is thrown out when a set is full;
+/* Parameter: cache.l1d.policy, cache.l2.policy, tlb.d1.policy: who is evicted when a set is full;
  * *.policy_candidates: every policy that may explain what was seen, with its probability.
  *
  * Idea (paper 004 §3.3, there with counters; nanoBench and CacheQuery since): policies disagree about which use of

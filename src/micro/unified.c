@@ -7,7 +7,7 @@
  * Algorithm: as in method/against.h.
  *
  * When it fails: an instruction cache that is not known (unreliable). A share of misses between clearly none and
- * clearly some: unreliable. A second level that is inclusive and hardly larger than the first throws out code,
+ * clearly some: unreliable. A second level that is inclusive and hardly larger than the first evicts code,
  * too, when data need its room; that looks like a first level for both, but for few lines.
  */
 #include "method/against.h"

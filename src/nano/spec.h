@@ -119,7 +119,7 @@ struct xr_chain_spec {
 	unsigned cursors; /* 0 means 1 */
 	bool unsettled;   /* endless walks only: without the visits in random order that otherwise come before a walk over few
 	                   * places. Quicker; but an order that repeats may suit a replacement policy so badly that a line
-	                   * nobody wants is never thrown out */
+	                   * nobody wants is never evicted */
 	bool rolling;     /* endless walks only: walks of one call over the same places share their links, and each goes on
 	                   * where others stopped, so that none finds what another has just brought */
 };

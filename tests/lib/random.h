@@ -11,7 +11,7 @@ enum xr_noise { XR_QUIET, XR_STANDARD, XR_HOSTILE };
 void xr_machine_random(struct xr_machine *machine, uint64_t seed, enum xr_mix mix, enum xr_noise noise);
 
 /* Moves what xr_machine_random() leaves alone: larger pages, longer lines of the outer caches, pages that lie in
- * a row, TLBs that do not throw out by age, and on some machines one habit of real cores. What was drawn before
+ * a row, TLBs that do not replace by LRU, and on some machines one habit of real cores. What was drawn before
  * stays as it is. */
 void xr_machine_vary(struct xr_machine *machine, uint64_t seed);
 /* One from a wider field: legal, but perhaps such as nobody would build. */

@@ -67,7 +67,7 @@ struct xr_truth xr_truth_of_flow(const struct xr_machine *m, const char *where, 
 		return unsaid;
 	share[level] = 1;
 	double per_cycle = line / xr_flow_line_cycles(m, &flow, share);
-	/* who does not throw out by age keeps some of what goes round */
+	/* who does not replace by LRU keeps some of what goes round */
 	double error = 0.1 + (level ? 0.1 : 0);
 	if (is(what, "throughput"))
 		return hidden_if(xr_core_reference(m) != 1, "cycles cannot be counted", number(per_cycle, error, 0));

@@ -74,7 +74,7 @@ static bool is_pair(const struct xr_machine *m, int index)
 	return m->cache[index].line_bytes == 2 * m->cache[first].line_bytes;
 }
 
-/* Of a level that throws out by age, what comes back before neighbours have thrown it out: so many bytes, and
+/* Of a level that replaces by LRU, what comes back before neighbours have evicted it: so many bytes, and
  * what neighbours bring while these are asked for again, are the capacity. Asked for as quickly as they can be
  * had, half of them from here and half from behind. */
 static double beside_neighbours(const struct xr_machine *m, int index)

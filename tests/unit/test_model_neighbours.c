@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-/* One full cache of so many lines of 64 bytes that throws out by age, 10 cycles; memory 100 cycles, or 10 of
+/* One full cache of so many lines of 64 bytes that replaces by LRU, 10 cycles; memory 100 cycles, or 10 of
  * those at a time. A cycle is a nanosecond, so that neighbours bring one line in ten cycles. */
 static struct xr_machine one_level(uint64_t lines)
 {

@@ -103,7 +103,7 @@ static void data_are_read_after_each_lap(void **state)
 	m.n_caches = 2;
 	t = xr_model_open_machine(&m, 2);
 	near(walk(t, XR_JUMPS, 32, 256), 16 + 3, 0.01);
-	/* 768 lines in 512 places: with lru data throw out all that code left, and code some of the data */
+	/* 768 lines in 512 places: with lru data evict all that code left, and code some of the data */
 	assert_true(walk_with_data(t, XR_JUMPS, 32, 256, 16384) > 16 + 12 + 2 * 6);
 	xr_target_free(t);
 }

@@ -50,7 +50,7 @@ static const double told_at_most = 0.95, penalty_at_most[] = {0.93, 0.84};
 /* Entries of a level whose index is not known are as good as a step of a curve is, which pages in a row bear out. */
 static const double as_a_step = 0.7;
 
-/* Many ways, but no even number of them: nobody builds that. Where entries are thrown out by chance, the last
+/* Many ways, but no even number of them: nobody builds that. Where entries are evicted at random, the last
  * place is seldom the one that is missed. */
 static double sure_of_built(size_t ways)
 {
@@ -184,7 +184,7 @@ static int find_exactly(struct xr_tlb *t)
 
 		if (fact && fact->status == XR_OK)
 			xr_fact_doubt(fact,
-			              "entries are thrown out by chance, and the program's own pages are among them");
+			              "entries are evicted at random, and the program's own pages are among them");
 	}
 	if (first.entries == 0)
 		return 0;

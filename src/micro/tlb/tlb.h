@@ -27,7 +27,7 @@ enum {
 	XR_TLB_MERGE = 4, /* cells of a page of the twin of pages in a row: it fits where a level overflows for sure */
 };
 
-/* Times what a nearer level holds: so many pages miss it, whatever it throws out (random replacement keeps one in
+/* Times what a nearer level holds: so many pages miss it, whatever it evicts (random replacement keeps one in
  * ten). */
 extern const double xr_tlb_overload;
 extern const double xr_tlb_clear; /* a probability: enough for one question of many that check each other */

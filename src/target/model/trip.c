@@ -231,7 +231,7 @@ static void drive_strangers_out(struct xr_trip *trip, struct xr_mem *mem, int co
 	}
 }
 
-/* Could strangers be what disturbs the second lap? Not in a cache or TLB that throws out by age. */
+/* Could strangers be what disturbs the second lap? Not in a cache or TLB that replaces by LRU. */
 static bool may_be_strangers(const struct xr_tally *lap, const struct xr_mem *mem, enum xr_use use)
 {
 	for (int i = 0; i < XR_MACHINE_CACHES && lap->miss[i] > 0; i++)
