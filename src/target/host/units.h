@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* From specifications to objects: they are dealt to translation units, which are compiled in parallel, or known from before; one that
- * fails is compiled again without those that the compiler blames, or in halves, until only the guilty ones fail. Inside the room only.
+/* From specifications to objects: they are dealt to translation units, which are compiled in parallel, or known from
+ * before; one that fails is compiled again without those that the compiler blames, or in halves, until only the
+ * guilty ones fail. Inside the room only.
  */
 #ifndef XR_TARGET_HOST_UNITS_H
 #define XR_TARGET_HOST_UNITS_H
