@@ -348,23 +348,37 @@ static int ask_stride(const struct ground *g, uint64_t stride, bool down, struct
 	return has_room(g, &b) ? ask(g, &b, &strangers, b.n - 3, a) : 0;
 }
 
-/* The longest that is followed, of powers of two; *p: how sure. clear: the share that is saved must be more, or
- * hardly anything. false in *ends: longer ones are not asked. */
+static uint64_t nth_stride(const struct ground *g, int n)
+{
+	return 4 * g->line << n;
+}
+
+/* The longest that is followed, of powers of two: half of those that are left are ruled out by each question. *p: how
+ * sure. clear: the share that is saved must be more, or hardly anything. false in *ends: longer ones are not asked. */
 static int find_longest(const struct ground *g, double clear, uint64_t *longest, double *p, bool *ends)
 {
-	struct answer a;
+	struct block block = {.n = MOST_LINES};
+	int fits = -1, over = 0;
+	for (block.stride = nth_stride(g, 0); block.stride <= STRIDE_MOST && has_room(g, &block); block.stride *= 2)
+		over++;
 	*ends = false;
-	for (uint64_t stride = 4 * g->line; stride <= STRIDE_MOST && !*ends; stride *= 2) {
-		if (ask_stride(g, stride, false, &a) != 0)
+	while (over - fits > 1) {
+		const int middle = (fits + over) / 2;
+		struct answer a;
+		if (ask_stride(g, nth_stride(g, middle), false, &a) != 0)
 			return -1;
-		if (a.trouble)
-			return 0;
+		if (a.trouble) { /* what is longer cannot be told; what is shorter may be */
+			over = middle;
+			*ends = false;
+			continue;
+		}
 		*p = fmin(*p, fmax(a.p, 1 - a.p));
 		if (a.share > clear / 4 && a.share < clear)
 			*p = fmin(*p, soft);
-		*ends = a.p <= 0.5;
-		*longest = *ends ? *longest : stride;
+		*ends |= a.p <= 0.5;
+		*(a.p > 0.5 ? &fits : &over) = middle;
 	}
+	*longest = fits < 0 ? *longest : nth_stride(g, fits);
 	return 0;
 }
 

@@ -75,7 +75,7 @@ static void settle(const struct xr_machine *m, struct xr_mem *mem, struct xr_tri
 	job->one.refill_cycles = fmax(0, xr_trip_cycles(trip, m, mem, &after) - job->one.cycles) * (double)lap;
 }
 
-static void simulate_endless(struct xr_model *model, struct xr_job *job, struct xr_reading *out)
+static void walk_endless(struct xr_model *model, struct xr_job *job, struct xr_reading *out)
 {
 	const struct xr_chain_spec *spec = &job->spec->chain;
 	const struct xr_phase *phase = &spec->phase[0];
@@ -96,10 +96,66 @@ static void simulate_endless(struct xr_model *model, struct xr_job *job, struct 
 		if (c->huge)
 			xr_mem_promote(mem, buffer);
 		xr_trip_init(&trip, buffer, phase, spec->cursors, by);
+		trip.once = spec->rolling;
 		settle(&small, mem, &trip, job, out);
 		xr_mem_free(mem);
 	}
 	xr_trip_release(&trip);
+}
+
+/* A walk of which nothing is left when it comes round costs the same the next time: what it cost is remembered. */
+struct xr_rolled {
+	uint64_t key;
+	struct xr_sim_work one;
+	struct xr_events events;
+};
+
+static uint64_t mixed_in(uint64_t key, uint64_t value)
+{
+	struct xr_rng mix = {key ^ value};
+	return xr_rng_next(&mix);
+}
+
+static uint64_t key_of(const struct xr_model *model, const struct xr_chain_spec *spec, bool huge)
+{
+	const struct xr_phase *phase = &spec->phase[0];
+	const uint64_t plain[] = {(uintptr_t)model->mem, spec->buffer.id, spec->buffer.bytes,
+	                          spec->buffer.backing,  spec->cursors,   spec->unsettled,
+	                          phase->access,         phase->seed,     huge};
+	uint64_t key = phase->n_spans;
+	for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+		key = mixed_in(key, plain[i]);
+	for (size_t i = 0; i < phase->n_spans; i++)
+		key = mixed_in(mixed_in(mixed_in(key, phase->span[i].base), phase->span[i].stride),
+		               phase->span[i].count);
+	return key;
+}
+
+static void simulate_endless(struct xr_model *model, struct xr_job *job, struct xr_reading *out)
+{
+	struct xr_events none = {0}, *events = out ? &out->events : &none;
+	const struct chain *c = job->own;
+	if (!job->spec->chain.rolling || xr_machine_has_neighbours(&model->machine) ||
+	    xr_machine_replaces_randomly(&model->machine)) { /* chance is asked anew */
+		walk_endless(model, job, out);
+		return;
+	}
+	const uint64_t key = key_of(model, &job->spec->chain, c->huge);
+	for (size_t i = 0; i < model->n_rolled; i++)
+		if (model->rolled[i].key == key) {
+			job->one = model->rolled[i].one;
+			*events = model->rolled[i].events;
+			return;
+		}
+	walk_endless(model, job, out);
+	if (!(model->n_rolled & (model->n_rolled + 1))) /* room for a power of two, less one */
+		model->rolled = xr_realloc(model->rolled, 2 * (model->n_rolled + 1), sizeof *model->rolled);
+	model->rolled[model->n_rolled++] = (struct xr_rolled){key, job->one, *events};
+}
+
+void xr_model_forget_chains(struct xr_model *model)
+{
+	free(model->rolled);
 }
 
 /* ---- scripts ---- */

@@ -137,8 +137,10 @@ static const double *shares_of(struct xr_model *model, const struct xr_flow_spec
 	if (!(model->n_flowed & (model->n_flowed + 1))) /* room for a power of two, less one */
 		model->flowed = xr_realloc(model->flowed, 2 * (model->n_flowed + 1), sizeof *model->flowed);
 	struct xr_flowed *f = &model->flowed[model->n_flowed++];
-	*f = (struct xr_flowed){
-		.mem = model->mem, .bytes = flow->bytes, .of_bytes = flow->buffer.bytes, .backing = flow->buffer.backing};
+	*f = (struct xr_flowed){.mem = model->mem,
+	                        .bytes = flow->bytes,
+	                        .of_bytes = flow->buffer.bytes,
+	                        .backing = flow->buffer.backing};
 	find_shares(&model->machine, flow, model->seed, f->share);
 	return f->share;
 }

@@ -327,6 +327,7 @@ static void model_free(struct xr_target *target)
 	done(target);
 	xr_model_forget_teams(model);
 	xr_model_forget_flows(model);
+	xr_model_forget_chains(model);
 	free(model->cpu_ids);
 	for (int i = 0; i < model->n_types; i++) {
 		xr_mem_free(model->type[i].beside_mem);

@@ -54,6 +54,8 @@ struct xr_model {
 	size_t n_walked;
 	struct xr_flowed *flowed; /* the same for flows (flow.c) */
 	size_t n_flowed;
+	struct xr_rolled *rolled; /* and for walks (chain.c) */
+	size_t n_rolled;
 };
 
 /* Each sets status, reason and look of the reading, and fills in the job. */
@@ -64,6 +66,7 @@ void xr_model_prepare_team(struct xr_model *model, struct xr_job *job, struct xr
 void xr_model_prepare_flow(struct xr_model *model, struct xr_job *job, struct xr_reading *out);
 void xr_model_forget_teams(struct xr_model *model);
 void xr_model_forget_flows(struct xr_model *model);
+void xr_model_forget_chains(struct xr_model *model);
 
 /* Helpers of theirs. */
 void xr_model_find_sibling(struct xr_model *model, struct xr_job *job); /* what the job costs beside a busy one */

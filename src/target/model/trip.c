@@ -15,6 +15,7 @@ enum {
 	SHORT_LAPS = 8,
 	LONG_LAP = 256,
 	COUNT_STEPS = 1536,
+	ONCE_STEPS = 8192, /* of laps of which nothing is left, all as good: enough to count */
 	RANDOM_STEPS = 4000, /* where replacement is random, averages need more, … */
 	RANDOM_LAPS = 6,     /* … and laps do not repeat: so many, and what is there is there by chance */
 };
@@ -255,7 +256,7 @@ void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_ma
 		lap *= SHORT_LAPS;
 	for (int i = 0; i < most; i++) {
 		*tally = (struct xr_tally){0};
-		xr_trip_run(trip, mem, machine, core, lap, tally);
+		xr_trip_run(trip, mem, machine, core, i && trip->once && lap > ONCE_STEPS ? ONCE_STEPS : lap, tally);
 		bool by_age = !may_be_strangers(tally, mem, trip->use);
 		if (i && !(tally->disturbed > 0)) /* nothing changes any more */
 			return;
