@@ -6,6 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Under the address sanitizer only what was asked for may be touched: what follows each piece is poisoned. */
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+enum { GAP_BYTES = 16 };
+#define POISON(at, bytes) ASAN_POISON_MEMORY_REGION(at, bytes)
+#define UNPOISON(at, bytes) ASAN_UNPOISON_MEMORY_REGION(at, bytes)
+#else
+enum { GAP_BYTES = 0 };
+#define POISON(at, bytes) ((void)0)
+#define UNPOISON(at, bytes) ((void)0)
+#endif
+
 enum { BLOCK_BYTES = 64 * 1024 };
 
 struct xr_arena_block {
@@ -37,12 +52,13 @@ void *xr_arena_alloc(struct xr_arena *arena, size_t bytes)
 
 	if (bytes > (size_t)-1 / 2)
 		xr_out_of_memory();
-	bytes = (bytes + align - 1) / align * align;
-	if (!block || block->size - block->used < bytes) {
-		size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+	size_t taken = (bytes + align - 1) / align * align + GAP_BYTES;
+	if (!block || block->size - block->used < taken) {
+		size_t size = taken > BLOCK_BYTES ? taken : BLOCK_BYTES;
 		block = xr_calloc(1, sizeof *block + size);
 		block->size = size;
-		if (bytes > BLOCK_BYTES / 2 && arena->head) { /* keep filling the block at hand */
+		POISON(block->data, size);
+		if (taken > BLOCK_BYTES / 2 && arena->head) { /* keep filling the block at hand */
 			block->next = arena->head->next;
 			arena->head->next = block;
 		} else {
@@ -51,7 +67,8 @@ void *xr_arena_alloc(struct xr_arena *arena, size_t bytes)
 		}
 	}
 	void *p = block->data + block->used;
-	block->used += bytes;
+	UNPOISON(p, bytes);
+	block->used += taken;
 	return p;
 }
 

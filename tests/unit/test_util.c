@@ -10,6 +10,9 @@
 #include <string.h>
 
 #include <cmocka.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
 
 static void arena_gives_zeroed_aligned_memory_that_does_not_overlap(void **state)
 {
@@ -44,6 +47,23 @@ static void arena_copies_and_prints(void **state)
 	int *copy = xr_arena_copy(&arena, numbers, sizeof numbers);
 	assert_memory_equal(copy, numbers, sizeof numbers);
 	xr_arena_release(&arena);
+}
+
+/* Only under the address sanitizer, which then sees what reads beyond the end of an array. */
+static void arena_pieces_end_where_they_end(void **state)
+{
+	(void)state;
+#ifdef __SANITIZE_ADDRESS__
+	struct xr_arena arena = {0};
+	for (size_t bytes = 1; bytes < 40; bytes++) {
+		const char *piece = xr_arena_alloc(&arena, bytes);
+		assert_false(__asan_address_is_poisoned(piece + bytes - 1));
+		assert_true(__asan_address_is_poisoned(piece + bytes));
+	}
+	xr_arena_release(&arena);
+#else
+	skip();
+#endif
 }
 
 static void fail_returns_minus_one_and_keeps_the_words(void **state)
@@ -81,6 +101,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arena_gives_zeroed_aligned_memory_that_does_not_overlap),
 		cmocka_unit_test(arena_copies_and_prints),
+		cmocka_unit_test(arena_pieces_end_where_they_end),
 		cmocka_unit_test(fail_returns_minus_one_and_keeps_the_words),
 		cmocka_unit_test(rng_is_the_same_everywhere_and_stays_in_range),
 	};
