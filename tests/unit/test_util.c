@@ -49,11 +49,10 @@ static void arena_copies_and_prints(void **state)
 	xr_arena_release(&arena);
 }
 
-/* Only under the address sanitizer, which then sees what reads beyond the end of an array. */
+#ifdef __SANITIZE_ADDRESS__ /* which then sees what reads beyond the end of an array */
 static void arena_pieces_end_where_they_end(void **state)
 {
 	(void)state;
-#ifdef __SANITIZE_ADDRESS__
 	struct xr_arena arena = {0};
 	for (size_t bytes = 1; bytes < 40; bytes++) {
 		const char *piece = xr_arena_alloc(&arena, bytes);
@@ -61,10 +60,8 @@ static void arena_pieces_end_where_they_end(void **state)
 		assert_true(__asan_address_is_poisoned(piece + bytes));
 	}
 	xr_arena_release(&arena);
-#else
-	skip();
-#endif
 }
+#endif
 
 static void fail_returns_minus_one_and_keeps_the_words(void **state)
 {
@@ -101,7 +98,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arena_gives_zeroed_aligned_memory_that_does_not_overlap),
 		cmocka_unit_test(arena_copies_and_prints),
+#ifdef __SANITIZE_ADDRESS__
 		cmocka_unit_test(arena_pieces_end_where_they_end),
+#endif
 		cmocka_unit_test(fail_returns_minus_one_and_keeps_the_words),
 		cmocka_unit_test(rng_is_the_same_everywhere_and_stays_in_range),
 	};
