@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -64,6 +65,41 @@ static void what_is_no_program_is_not_run(void **state)
 	assert_int_equal(xr_proc_start(&proc, argv, &err), -1);
 	assert_non_null(strstr(err.text, "no program"));
 	assert_false(xr_file_exists(mark));
+}
+
+static void nothing(int signal)
+{
+	(void)signal;
+}
+
+/* Every call that waits is interrupted now and again (a resized terminal, a timer of the caller's): nothing is lost. */
+static void signals_do_not_disturb(void **state)
+{
+	struct sigaction quiet = {.sa_handler = nothing}, before; /* without SA_RESTART */
+	const struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
+	const char *argv[] = {"sh", "-c", "sleep 0.05; echo said; exit 3", NULL};
+	const char *cat[] = {"cat", NULL};
+	struct xr_proc proc;
+	struct xr_error err;
+	const char *line;
+	(void)state;
+	sigaction(SIGALRM, &quiet, &before);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (int i = 0; i < 5; i++) {
+		struct xr_job job = run(argv, 10, NULL);
+		assert_int_equal(job.status, 3);
+		assert_string_equal(xr_strbuf_text(&job.output), "said\n");
+		xr_strbuf_release(&job.output);
+		assert_int_equal(xr_proc_start(&proc, cat, &err), 0);
+		assert_int_equal(xr_proc_send(&proc, "hello\n", 6, NULL), 0);
+		assert_int_equal(xr_proc_line(&proc, 10, NULL, &line), 1);
+		assert_string_equal(line, "hello");
+		xr_proc_stop(&proc, NULL);
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	sigaction(SIGALRM, &before, NULL);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* and nobody is left */
+	assert_int_equal(errno, ECHILD);
 }
 
 static void programs_are_found_by_path(void **state)
@@ -280,6 +316,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_no_program_is_not_run),
+		cmocka_unit_test(signals_do_not_disturb),
 		cmocka_unit_test(programs_are_found_by_path),
 		cmocka_unit_test(jobs_get_no_input_and_a_place_for_temporary_files),
 		cmocka_unit_test(a_job_is_over_in_time_whatever_it_does),
