@@ -243,14 +243,23 @@ static int wait_for_core(void)
 	return ours;
 }
 
+/* Where times repeat exactly: a lap brings back what getting ready threw out, and what is on the way to the loop. Orders
+ * that change from lap to lap begin as the short run, which the long one follows, too: both then begin in the same state. */
+static unsigned long reps_before(const struct xr_agent_spec *s)
+{
+	const unsigned long lap = lap_of(s);
+	const int many_orders = s->kind == XR_SPEC_WALK && !xr_walk_in_order(s->walk);
+	return lap < s->reps_short && !many_orders && s->kind != XR_SPEC_OPS ? lap : s->reps_short;
+}
+
 static void time_work(struct xr_agent_spec *s, struct xr_team_sample *t)
 {
 	*t = (struct xr_team_sample){0};
 	if (is_script(s)) {
 		t->long_ops = xr_chain_run(s->chain, s->reps_long, &t->long_ns);
 	} else {
-		if (xr_clock_repeats()) /* a lap brings back what getting ready threw out, and what is on the way to the loop */
-			timed_run(s, lap_of(s) < s->reps_short ? lap_of(s) : s->reps_short, &t->short_ops);
+		if (xr_clock_repeats())
+			timed_run(s, reps_before(s), &t->short_ops);
 		t->short_ns = timed_run(s, s->reps_short, &t->short_ops);
 		t->long_ns = timed_run(s, s->reps_long, &t->long_ops);
 	}
@@ -260,17 +269,24 @@ static void time_work(struct xr_agent_spec *s, struct xr_team_sample *t)
  * many turns more: what the look at the clock threw out of a small cache, and is missed on the way in, does, too. */
 static void time_twins(struct xr_agent_spec *s, struct xr_team_sample *t)
 {
-	int *twin[2] = {&s->nano, &s->twin};
+	const int twin[2] = {s->nano, s->twin};
 	for (int i = 0; i < 2; i++) {
-		double ns[2], ops = 0;
-		xr_spec_run_ops(twin[i], 1);
-		for (int more = 0; more < 2; more++) {
-			double start = (xr_now_ns(), xr_now_ns());
-			ops = xr_spec_run_ops(twin[i], s->reps_short * (more ? 2 : 1));
+		double ns[2], ops = (double)s->reps_short * xr_nano_body[twin[i]];
+		/* called in one place, and nothing is computed on the way: all turns run the same instructions */
+		void (*volatile run)(unsigned long reps) = xr_nano_table[twin[i]];
+		/* The first turn counts for nothing: caches, TLBs and what predicts jumps are in the same state before the
+		 * other two. */
+		for (int turn = 0; turn < 3; turn++) {
+			const volatile int more = turn == 2;
+			const unsigned long reps = s->reps_short << more;
+			double start;
+			run(s->reps_short);
+			start = (xr_now_ns(), xr_now_ns());
+			run(reps);
 			ns[more] = xr_now_ns() - start;
 		}
 		*(i ? &t->long_ns : &t->short_ns) = ns[1] - ns[0];
-		*(i ? &t->long_ops : &t->short_ops) = ops / 2;
+		*(i ? &t->long_ops : &t->short_ops) = ops;
 	}
 }
 

@@ -10,8 +10,17 @@
 
 enum { SETS_MOST = 64, WAYS_MOST = 256, ROOM = 64 << 20 };
 
+/* Which of its lines is visited in the i-th page. Pages of the same colour in the first cache get one line after the other;
+ * after a round through them all they move by one more, so that those of the same colour in an outer level are not in few
+ * of its sets either. */
+static uint64_t line_of(const struct xr_data_tlb *t, uint64_t stride, unsigned i)
+{
+	const uint64_t turns = t->page / t->line, colours = t->way > stride ? t->way / stride : 1, turn = i / colours;
+	return (turn + turn / turns) % turns * t->line;
+}
+
 /* What a visit of one line in each of n pages takes more than one of as many lines in few pages. Both fill the sets of
- * the first cache alike. */
+ * the caches alike. */
 static int excess(const struct xr_data_tlb *t, uint64_t stride, unsigned n, double *cycles)
 {
 	struct xr_arena *arena = xr_run_arena(t->run);
@@ -20,7 +29,7 @@ static int excess(const struct xr_data_tlb *t, uint64_t stride, unsigned n, doub
 	struct xr_spec spec[2];
 	struct xr_reading reading[2];
 	for (unsigned i = 0; i < n; i++) {
-		xr_places_add(&set, i * stride + i * t->line % t->page);
+		xr_places_add(&set, i * stride + line_of(t, stride, i));
 		xr_places_add(&twin, i * t->line);
 	}
 	spec[0] = xr_places_cycle(arena, &set, own, 0);

@@ -9,7 +9,7 @@
 struct xr_data_tlb {
 	struct xr_run *run;
 	unsigned buffer;     /* id; the next one is used, too */
-	uint64_t page, line; /* line: of the first cache */
+	uint64_t page, line, way; /* the last two: of the first cache */
 	size_t entries;      /* result; 0: not found, or evicted at random */
 	size_t ways;
 	double penalty;      /* cycles */

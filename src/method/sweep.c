@@ -26,16 +26,16 @@ static uint64_t apart(const struct xr_walk *w)
 	return 2 * w->line > APART_LEAST ? 2 * w->line : APART_LEAST;
 }
 
-/* Lines of a page in steps, so many pages one after the other. */
-static struct xr_span *spans_of(const struct xr_walk *w, uint64_t bytes, size_t *n)
+/* Lines of a page in steps, so many bytes apart, so many pages one after the other. */
+static struct xr_span *spans_of(const struct xr_walk *w, uint64_t bytes, uint64_t every, size_t *n)
 {
 	const uint64_t page = w->page ? w->page : PAGE_NONE, pages = (bytes + page - 1) / page;
 	struct xr_span *span = xr_arena_array(xr_run_arena(w->run), struct xr_span, pages * STEP);
 	*n = 0;
 	for (uint64_t at = 0; at < bytes; at += page) {
-		const uint64_t lines = (bytes - at < page ? bytes - at : page) / apart(w);
+		const uint64_t lines = (bytes - at < page ? bytes - at : page) / every;
 		for (uint64_t first = 0; first < STEP && first < lines; first++)
-			span[(*n)++] = (struct xr_span){at + first * apart(w), STEP * apart(w),
+			span[(*n)++] = (struct xr_span){at + first * every, STEP * every,
 			                                (uint32_t)((lines - first + STEP - 1) / STEP)};
 	}
 	return span;
@@ -52,15 +52,42 @@ static double translation(const struct xr_walk *w, uint64_t bytes)
 	return cost;
 }
 
-int xr_sweep_time(const struct xr_walk *w, uint64_t bytes, double *cycles)
+/* As it is read; < 0: could not be. */
+static int time_raw(const struct xr_walk *w, uint64_t bytes, uint64_t every, double *cycles)
 {
 	struct xr_reading reading;
 	size_t n;
-	const struct xr_span *span = spans_of(w, bytes, &n);
+	const struct xr_span *span = spans_of(w, bytes, every, &n);
 	struct xr_spec spec = xr_spec_cycle(xr_walk_buffer(w, bytes), span, n, 0);
 	if (xr_run_time(w->run, &spec, 1, &reading) != 0)
 		return -1;
-	*cycles = reading.status == XR_READ_OK ? reading.cycles - (w->page ? translation(w, bytes) : 0) : -1;
+	*cycles = reading.status == XR_READ_OK ? reading.cycles : -1;
+	return 0;
+}
+
+int xr_sweep_time(const struct xr_walk *w, uint64_t bytes, double *cycles)
+{
+	if (time_raw(w, bytes, apart(w), cycles) != 0)
+		return -1;
+	if (*cycles > 0 && w->page)
+		*cycles -= translation(w, bytes);
+	return 0;
+}
+
+/* A page is translated once, however many of its lines are visited: of half as many lines each bears twice the cost. */
+int xr_sweep_latency(const struct xr_walk *w, uint64_t bytes, double *cycles)
+{
+	double half;
+	if (time_raw(w, bytes, apart(w), cycles) != 0)
+		return -1;
+	if (*cycles < 0 || !w->page || 2 * apart(w) > w->page)
+		return 0;
+	if (time_raw(w, bytes, 2 * apart(w), &half) != 0)
+		return -1;
+	/* less by fewer lines: not translation, and not a level that answers all of them */
+	if (half > *cycles)
+		*cycles = fmax(*cycles - (half - *cycles), 0);
+	*cycles = xr_snap_integer(*cycles, flat * *cycles); /* page tables come through the caches, too, and disturb */
 	return 0;
 }
 
@@ -144,9 +171,12 @@ int xr_sweep_levels(const struct xr_walk *w, uint64_t inner, uint64_t most, doub
 		for (to = from; to + 1 < curve->n && are_same(curve, to + 1);)
 			to++;
 		/* chance in a nearer level makes sweeps the quicker the smaller they are: else it is the largest one */
-		const double latency = curve->cycles[flat_from(curve, from, to)];
+		const size_t seen = flat_from(curve, from, to);
+		double latency = curve->cycles[seen];
 		if (!is_level(curve, from, to) || latency <= (1 + same) * level[*n - 1].latency || *n == XR_LEVELS_MAX)
 			continue;
+		if (to + 1 < curve->n && xr_sweep_latency(w, (uint64_t)(curve->pages[seen] * page), &latency) != 0)
+			return -1;
 		level[(*n)++] = (struct xr_level){.latency = xr_snap_integer(latency, same * latency),
 		                                  .items = curve->pages[to],
 		                                  .seen = SEEN,

@@ -14,6 +14,9 @@
 /* Cycles of a line of so many bytes, what translation costs taken off; *cycles < 0: could not be read. */
 int xr_sweep_time(const struct xr_walk *walk, uint64_t bytes, double *cycles);
 
+/* The same whatever translation costs, known or not: by sweeps of two densities. For a size that one level answers. */
+int xr_sweep_latency(const struct xr_walk *walk, uint64_t bytes, double *cycles);
+
 /* The levels: sizes of more and more bytes, closer where they differ, and where they stay the same. curve: the
  * sweeps, in pages; level[0] is the first cache, of `inner` bytes and this hit latency, the last one memory. *n
  * levels; 0, or -1 as xr_run_time(). */

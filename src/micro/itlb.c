@@ -35,6 +35,9 @@ static const double known_to = 0.03; /* the height of a curve; penalties are who
 /* Entries evicted at random: the program's own pages stay among them for long, so a few more than were seen are as
  * likely. */
 static const double with_own = 0.5;
+/* Many ways, but no even number of them: nobody builds that. Entries are evicted at random, as it seems, or one is taken by
+ * the program's data, where TLBs are for both. */
+static const double odd_sure = 0.75;
 static const double most_sure = 0.98; /* the posterior knows nothing of what nobody has thought of */
 
 /* What is known of the instruction cache. */
@@ -100,8 +103,7 @@ static void put_none(struct xr_description *d, enum xr_status status, const char
 static int put_found(struct xr_description *d, struct xr_hunt *h)
 {
 	const struct xr_conflict_array *a = xr_stack_array(&h->s.h[h->best]);
-	/* Many ways, but no even number of them: nobody builds that; entries are evicted at random, as it seems. */
-	const double sure = a->ways > 16 && a->ways % 2 ? 0.75 : most_sure;
+	const double sure = a->ways > 16 && a->ways % 2 ? odd_sure : most_sure;
 	double penalty;
 	if (ask_penalty(h, &penalty) != 0)
 		return -1;
@@ -135,7 +137,7 @@ static int find_regular(struct xr_hunt *h, bool *found)
 	*found = r.ways > 0 && penalty > 0 && !h->j.trouble;
 	if (!*found)
 		return 0;
-	sure = by_chance ? with_own : most_sure;
+	sure = by_chance ? with_own : r.ways > 16 && r.ways % 2 ? odd_sure : most_sure;
 	xr_fact_count(d, "tlb.i1.entries", (long long)(r.ways * (r.way / h->stride)), "", sure, in_order);
 	xr_fact_count(d, "tlb.i1.ways", r.ways, "", sure, in_order);
 	xr_fact_number(d, "tlb.i1.penalty", penalty, "cycles", most_sure, in_order);

@@ -80,6 +80,9 @@ shuffled pages=shuffled l1d=32K:8:64:4 l1i=32K:8:64:1 l2=320K:5:64:19 dtlb=36:36
 lines l1d=28K:7:128:3 l1i=14K:7:64:1 l2=448K:7:128:21 dtlb=56:7:31 itlb=14:14:31 memory=101 hz=66666667
 modulo l1d=9K:3:64:3 l1i=18K:3:64:1 l2=72K:6:64:12 dtlb=21:3:22 itlb=18:3:22 memory=60
 direct l1d=4K:1:64:2 l1i=4K:1:64:1 l2=64K:1:64:9 dtlb=8:8:12 itlb=8:8:12 memory=50
+wide l1d=64K:16:64:4 l1i=64K:16:64:1 l2=1024K:16:64:18 dtlb=128:128:33 itlb=128:128:33 memory=200 hz=2.5e9
+coarse l1d=32K:4:256:2 l1i=32K:4:256:1 l2=256K:4:256:9 dtlb=10:10:5 itlb=10:10:5 memory=44
+foretold l1d=8K:2:32:1 l1i=8K:2:32:1 l2=48K:3:32:8 dtlb=12:3:15 itlb=12:3:15 memory=40 miss=9 taken=2 stores=stall dirty=9
 large mode=scoreboard l1d=40K:5:64:5 l1i=24K:3:64:1 l2=640K:10:64:14 l3=2560K:20:64:44 dtlb=44:44:9 itlb=40:40:9 memory=180 taken=2 hz=3e9
 MACHINES
 

@@ -161,7 +161,9 @@ static void branch(struct cpu *c, const struct decoded *d)
 	uint64_t a = c->x[d->rs1], b = c->x[d->rs2];
 	int taken = d->f3 >> 1 == 0 ? a == b : d->f3 >> 1 == 2 ? (int64_t)a < (int64_t)b : a < b;
 	use(c, d, 1);
-	if (taken != (int)(d->f3 & 1)) {
+	taken = taken != (int)(d->f3 & 1);
+	timing_branch(&c->t, c->pc, taken);
+	if (taken) {
 		c->pc += (uint64_t)offset;
 		c->t.cycle += (uint64_t)c->t.taken;
 	} else {

@@ -5,10 +5,12 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 void die(const struct cpu *c, const char *why)
@@ -36,7 +38,16 @@ static uint64_t map(struct cpu *c, uint64_t length)
 
 static uint64_t look_at_clock(struct cpu *c, uint64_t to)
 {
+	struct timespec wall;
 	double ns = (double)c->t.cycle * (1e9 / c->t.hz);
+	if (c->t.clock == CLOCK_COUNTER)
+		return (uint64_t)-ENOSYS;
+	if (c->t.clock == CLOCK_WALL) {
+		clock_gettime(CLOCK_MONOTONIC_RAW, &wall);
+		ns = (double)wall.tv_sec * 1e9 + (double)wall.tv_nsec;
+	}
+	if (c->t.clock == CLOCK_US)
+		ns -= fmod(ns, 1000);
 	int64_t t[2] = {(int64_t)(ns / 1e9), 0};
 	t[1] = (int64_t)(ns - (double)t[0] * 1e9);
 	memcpy(c->memory + to, t, sizeof t);

@@ -15,6 +15,12 @@
  *   mul, div, fp, fdiv, taken=CYCLES           latencies, and what a taken branch adds
  *   mode=stall|scoreboard                      a load stops the core until its data are there, or until they are used
  *   pages=same|shuffled                        physical pages: as virtual ones, or at random
+ *   unified=caches|tlb|both                    code goes through the first data cache, the data TLB; l1i, itlb count for nothing
+ *   stores=free|stall                          a store waits in a buffer that is never full, or for its line
+ *   dirty=CYCLES                               of writing back a line of the first data cache that has to go
+ *   walk=CYCLES|caches                         a page walk takes what dtlb and itlb say, or loads of three levels of tables
+ *   miss=CYCLES                                of a branch foretold wrong, by a table of 512 two-bit counters; 0: none
+ *   clock=fine|us|counter|wall                 clock_gettime in ns, in whole us, not there (only rdcycle is), of this machine
  *   hz=N                                       cycles of a second of the clock that programs see
  *   stats=FILE                                 FILE.PID gets a line: instructions and cycles
  */
@@ -33,13 +39,16 @@ struct tags {
 	uint64_t *tag;   /* [set * ways + way], 0: empty */
 	uint64_t *stamp; /* of the last use (lru) or the fill (fifo) */
 	uint32_t *tree;  /* plru, a bit for each inner node */
+	uint8_t *dirty; /* of each line */
 	uint64_t now, random;
 };
 
 struct timing {
 	struct tags l1d, l1i, l2, l3, dtlb, itlb, stlb;
 	int memory, walk_d, walk_i, mul, div, fp, fdiv, taken;
-	int scoreboard, shuffled;
+	int scoreboard, shuffled, one_cache, one_tlb, stall, write_back, walk_loads, miss;
+	enum { CLOCK_FINE, CLOCK_US, CLOCK_COUNTER, CLOCK_WALL } clock;
+	uint8_t predictor[512];
 	double hz;
 	uint64_t fetched;            /* line that the fetch unit holds */
 	uint64_t cycle, ready[64];   /* when each register is there: integer ones, then those of the FPU */
@@ -65,6 +74,7 @@ int timing_set(struct timing *t, const char *key, const char *value); /* 0: such
 void timing_fetch(struct timing *t, uint64_t pc);
 void timing_load(struct timing *t, uint64_t address, int to);
 void timing_store(struct timing *t, uint64_t address);
+void timing_branch(struct timing *t, uint64_t pc, int taken);
 void timing_use(struct timing *t, int reg);               /* waits until it is there */
 void timing_result(struct timing *t, int reg, int cycles); /* it will be, then */
 

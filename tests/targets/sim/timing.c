@@ -26,6 +26,8 @@ static void make_tags(struct tags *s)
 	free(s->tag);
 	free(s->stamp);
 	free(s->tree);
+	free(s->dirty);
+	s->dirty = calloc(s->sets * s->ways, 1);
 	s->tag = calloc(s->sets * s->ways, sizeof *s->tag);
 	s->stamp = calloc(s->sets * s->ways, sizeof *s->stamp);
 	s->tree = calloc(s->sets, sizeof *s->tree);
@@ -76,7 +78,7 @@ int timing_set(struct timing *t, const char *key, const char *value)
 	} const keys[] = {{"l1d", &t->l1d, NULL},    {"l1i", &t->l1i, NULL},       {"l2", &t->l2, NULL},
 	                  {"l3", &t->l3, NULL},      {"memory", NULL, &t->memory}, {"mul", NULL, &t->mul},
 	                  {"div", NULL, &t->div},    {"fp", NULL, &t->fp},         {"fdiv", NULL, &t->fdiv},
-	                  {"taken", NULL, &t->taken}};
+	                  {"taken", NULL, &t->taken}, {"dirty", NULL, &t->write_back}, {"miss", NULL, &t->miss}};
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		if (!strcmp(key, keys[i].key)) {
 			if (keys[i].cache)
@@ -95,6 +97,18 @@ int timing_set(struct timing *t, const char *key, const char *value)
 		t->scoreboard = !strcmp(value, "scoreboard");
 	else if (!strcmp(key, "pages"))
 		t->shuffled = !strcmp(value, "shuffled");
+	else if (!strcmp(key, "unified")) {
+		t->one_cache = strcmp(value, "tlb") != 0;
+		t->one_tlb = strcmp(value, "caches") != 0;
+	} else if (!strcmp(key, "stores"))
+		t->stall = !strcmp(value, "stall");
+	else if (!strcmp(key, "walk"))
+		t->walk_loads = !strcmp(value, "caches");
+	else if (!strcmp(key, "clock"))
+		t->clock = !strcmp(value, "us")        ? CLOCK_US
+		           : !strcmp(value, "counter") ? CLOCK_COUNTER
+		           : !strcmp(value, "wall")    ? CLOCK_WALL
+		                                       : CLOCK_FINE;
 	else if (!strcmp(key, "hz"))
 		t->hz = strtod(value, NULL);
 	else
@@ -128,8 +142,8 @@ static uint64_t plru_walk(struct tags *s, uint32_t *tree, uint64_t used, int tou
 	return low;
 }
 
-/* 1: it was there. Afterwards it is. */
-static int look_up(struct tags *s, uint64_t address)
+/* 1: it was there. Afterwards it is. *cost grows where what has to go is dirty. */
+static int look_up_to(struct tags *s, uint64_t address, int write, int write_back, int *cost)
 {
 	uint64_t unit = address / s->unit, set = unit % s->sets, *tag = s->tag + set * s->ways;
 	uint64_t *stamp = s->stamp + set * s->ways, victim = 0;
@@ -140,6 +154,7 @@ static int look_up(struct tags *s, uint64_t address)
 				stamp[way] = s->now;
 			if (s->policy == PLRU)
 				plru_walk(s, &s->tree[set], way, 1);
+			s->dirty[set * s->ways + way] |= (uint8_t)write;
 			return 1;
 		}
 	if (s->policy == RANDOM)
@@ -155,11 +170,32 @@ static int look_up(struct tags *s, uint64_t address)
 			victim = way;
 			break;
 		}
+	if (s->dirty[set * s->ways + victim])
+		*cost += write_back;
+	s->dirty[set * s->ways + victim] = (uint8_t)write;
 	tag[victim] = unit + 1;
 	stamp[victim] = s->now;
 	if (s->policy == PLRU)
 		plru_walk(s, &s->tree[set], victim, 1);
 	return 0;
+}
+
+static int look_up(struct tags *s, uint64_t address)
+{
+	int none = 0;
+	return look_up_to(s, address, 0, 0, &none);
+}
+
+static int access_cost(struct timing *t, struct tags *l1, uint64_t address, int write);
+
+/* Three levels of tables, at the end of the space, each entry of 8 bytes. */
+static int walk_tables(struct timing *t, uint64_t address)
+{
+	static const uint64_t table[] = {UINT64_C(0x1F0000000), UINT64_C(0x1F1000000), UINT64_C(0x1F2000000)};
+	int cost = 0;
+	for (int level = 0; level < 3; level++)
+		cost += access_cost(t, &t->l1d, table[level] + (address >> (30 - 9 * level)) * 8, 0);
+	return cost;
 }
 
 static int translate(struct timing *t, struct tags *first, int walk, uint64_t address)
@@ -168,7 +204,7 @@ static int translate(struct timing *t, struct tags *first, int walk, uint64_t ad
 		return 0;
 	if (t->stlb.ways && look_up(&t->stlb, address))
 		return t->stlb.latency;
-	return walk;
+	return t->walk_loads ? walk_tables(t, address) : walk;
 }
 
 /* A permutation of pages that keeps them within the space, so that physical addresses say nothing of virtual ones. */
@@ -184,29 +220,31 @@ static uint64_t physical(const struct timing *t, uint64_t address)
 	return page << 12 | (address & 4095);
 }
 
-static int access_cost(struct timing *t, struct tags *l1, uint64_t address)
+static int access_cost(struct timing *t, struct tags *l1, uint64_t address, int write)
 {
-	if (l1->ways && look_up(l1, address))
+	int more = 0;
+	if (l1->ways && look_up_to(l1, address, write, t->write_back, &more))
 		return l1->latency;
 	if (t->l2.ways && look_up(&t->l2, address))
-		return t->l2.latency;
+		return more + t->l2.latency;
 	if (t->l3.ways && look_up(&t->l3, address))
-		return t->l3.latency;
-	return t->memory;
+		return more + t->l3.latency;
+	return more + t->memory;
 }
 
 /* The latency of a hit in the first cache is hidden by the fetch unit. */
 void timing_fetch(struct timing *t, uint64_t pc)
 {
-	uint64_t line = t->l1i.ways ? pc / t->l1i.unit : pc / 64;
+	struct tags *cache = t->one_cache ? &t->l1d : &t->l1i, *tlb = t->one_tlb ? &t->dtlb : &t->itlb;
+	uint64_t line = cache->ways ? pc / cache->unit : pc / 64;
 	t->instructions++;
 	t->cycle++;
 	if (line == t->fetched)
 		return;
 	t->fetched = line;
-	t->cycle += (uint64_t)translate(t, &t->itlb, t->walk_i, pc);
-	uint64_t cost = (uint64_t)access_cost(t, &t->l1i, physical(t, pc));
-	if (!t->l1i.ways || cost > (uint64_t)t->l1i.latency)
+	t->cycle += (uint64_t)translate(t, tlb, t->one_tlb ? t->walk_d : t->walk_i, pc);
+	uint64_t cost = (uint64_t)access_cost(t, cache, physical(t, pc), 0);
+	if (!cache->ways || cost > (uint64_t)cache->latency)
 		t->cycle += cost;
 }
 
@@ -225,16 +263,28 @@ void timing_result(struct timing *t, int reg, int cycles)
 
 void timing_load(struct timing *t, uint64_t address, int to)
 {
-	int cost = translate(t, &t->dtlb, t->walk_d, address) + access_cost(t, &t->l1d, physical(t, address));
+	int cost = translate(t, &t->dtlb, t->walk_d, address) + access_cost(t, &t->l1d, physical(t, address), 0);
 	if (t->scoreboard)
 		timing_result(t, to, cost);
 	else
 		t->cycle += (uint64_t)cost - 1;
 }
 
-/* Stores wait in a buffer that is never full. */
 void timing_store(struct timing *t, uint64_t address)
 {
-	translate(t, &t->dtlb, t->walk_d, address);
-	access_cost(t, &t->l1d, physical(t, address));
+	int cost = translate(t, &t->dtlb, t->walk_d, address);
+	cost += access_cost(t, &t->l1d, physical(t, address), 1);
+	if (t->stall)
+		t->cycle += (uint64_t)cost - 1;
+}
+
+void timing_branch(struct timing *t, uint64_t pc, int taken)
+{
+	uint8_t *counter = &t->predictor[pc / 2 % sizeof t->predictor];
+	if (t->miss && (*counter >= 2) != taken)
+		t->cycle += (uint64_t)t->miss;
+	if (taken && *counter < 3)
+		++*counter;
+	if (!taken && *counter)
+		--*counter;
 }
