@@ -15,7 +15,7 @@
  *   mul, div, fp, fdiv, taken=CYCLES           latencies, and what a taken branch adds
  *   mode=stall|scoreboard                      a load stops the core until its data are there, or until they are used
  *   pages=same|shuffled                        physical pages: as virtual ones, or at random
- *   unified=caches|tlb|both                    code goes through the first data cache, the data TLB; l1i, itlb count for nothing
+ *   unified=caches|tlb|both                    code goes through the first data cache, the data TLB; l1i, itlb do not count
  *   stores=free|stall                          a store waits in a buffer that is never full, or for its line
  *   dirty=CYCLES                               of writing back a line of the first data cache that has to go
  *   walk=CYCLES|caches                         a page walk takes what dtlb and itlb say, or loads of three levels of tables
