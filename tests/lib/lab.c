@@ -123,15 +123,19 @@ static void try_machine(const struct lab_plan *plan, int i, FILE *out)
 	struct xr_machine machine;
 	struct xr_error err = {0};
 	const struct lab_fact stub = {.machine = i, .seed = plan->seed + (uint64_t)i};
+	const char *select[LAB_SELECT + 1] = {NULL};
 	size_t n_select = 0;
-	while (n_select < sizeof plan->select / sizeof *plan->select && plan->select[n_select])
+	memcpy(select, plan->select, sizeof plan->select);
+	if (plan->choose)
+		plan->choose(plan->self, i, select);
+	while (select[n_select])
 		n_select++;
 	plan->draw(plan->self, i, stub.seed, &machine);
-	struct xr_description *d = measure_machine(&machine, plan->select, n_select, stub.seed, &err);
+	struct xr_description *d = measure_machine(&machine, select, n_select, stub.seed, &err);
 	if (!d) {
 		fprintf(out, "broken %" PRIu64 " %s\n", stub.seed, err.text);
 	} else {
-		lab_judge(&machine, d, plan->select, &stub, write_fact, out);
+		lab_judge(&machine, d, select, &stub, write_fact, out);
 		fprintf(out, "machine %" PRIu64 "\n", stub.seed);
 	}
 	xr_description_free(d);

@@ -26,6 +26,8 @@ struct lab_fact {
 	double confidence;
 };
 
+enum { LAB_SELECT = 12 };
+
 struct lab_plan {
 	/* Machine `i` of the series; the same arguments give the same machine. */
 	void (*draw)(void *self, int i, uint64_t seed, struct xr_machine *machine);
@@ -35,7 +37,9 @@ struct lab_plan {
 	int n;
 	/* Families of facts ("cache"), or micro-benchmarks by id; NULL ends, none: everything. Whatever is found
 	 * is judged, and what falls under a family and was not looked for is missed. */
-	const char *select[12];
+	const char *select[LAB_SELECT];
+	/* The same for machine i alone; NULL: all have `select`. */
+	void (*choose)(void *self, int i, const char *select[static LAB_SELECT]);
 };
 
 /* Returns how many machines broke the tool; says on stdout, as a comment, which. `each` is called in this

@@ -7,8 +7,8 @@
  *                           are
  *   test_cores NAME         one core, every fact beside the truth
  *
- * The noise is the commit's throw of the dice (XR_SEED: another). What fails once is asked again with other dice, since
- * a fact that is right nineteen times out of twenty is no news; what fails every time is. A row of the page is a kind
+ * The noise is the commit's throw of the dice (XR_SEED: another). What fails once is asked again, that alone, with other
+ * dice, since a fact that is right nineteen times out of twenty is no news; what fails every time is. A row of the page is a kind
  * of fact, a cell `right/all` facts, `!n` behind it: n of them may be sure and wrong.
  */
 #include "../lib/lab.h"
@@ -85,9 +85,17 @@ static bool list_cores(struct table *t)
 
 /* ---- measuring ---- */
 
+struct complaint {
+	int row, core;
+	struct cell best; /* of all tries: most right, fewest sure and wrong */
+};
+
 struct survey {
 	struct table *table;
 	const int *only; /* which core machine i is; NULL: i */
+	const struct table *record;
+	const struct complaint *list; /* about which it is asked again */
+	int n;
 };
 
 static void draw(void *self, int i, uint64_t seed, struct xr_machine *machine)
@@ -113,11 +121,30 @@ static void count(void *self, const struct lab_fact *fact)
 	cell->sure_wrong += fact->verdict == WRONG && fact->sure;
 }
 
-/* One run of the cores in `only` (NULL: all); what was counted before is forgotten. */
-static int measure(struct table *t, const int *only, int n, uint64_t seed)
+/* Asked again, a core is asked about what was complained of, and what that needs; about all where that is much. */
+static void choose(void *self, int i, const char *select[static LAB_SELECT])
 {
-	struct survey s = {t, only};
-	struct lab_plan plan = {.draw = draw, .each = count, .self = &s, .seed = seed, .n = only ? n : t->n_cores};
+	const struct survey *s = self;
+	int n = 0;
+	for (int k = 0; k < s->n; k++) {
+		const char *row = s->record->row[s->list[k].row].name;
+		if (s->list[k].core != s->only[i])
+			continue;
+		if (n == LAB_SELECT) {
+			select[0] = NULL;
+			return;
+		}
+		select[n++] = strncmp(row, "op.", 3) ? row : "op"; /* rows of op have no type in their name */
+	}
+}
+
+/* One run of the cores in `only` (NULL: all); what was counted before is forgotten. */
+static int measure(struct survey s, int n, uint64_t seed)
+{
+	struct table *t = s.table;
+	struct lab_plan plan = {.draw = draw, .each = count, .self = &s, .seed = seed, .n = s.only ? n : t->n_cores};
+	if (s.list)
+		plan.choose = choose;
 	for (int i = 0; i < t->n_rows; i++)
 		memset(t->row[i].cell, 0, sizeof t->row[i].cell);
 	return lab_run(&plan);
@@ -220,11 +247,6 @@ static bool read_page(struct table *t)
 
 /* ---- the test ---- */
 
-struct complaint {
-	int row, core;
-	struct cell best; /* of all tries: most right, fewest sure and wrong */
-};
-
 static bool worse(const struct cell *seen, const struct cell *record)
 {
 	return seen->right < record->right || seen->sure_wrong > record->sure_wrong;
@@ -256,7 +278,7 @@ static int ask_again(struct table *record, struct table *seen, struct complaint 
 		if (!listed)
 			only[cores++] = list[i].core;
 	}
-	measure(seen, only, cores, seed);
+	measure((struct survey){seen, only, record, list, n}, cores, seed);
 	for (int i = 0; i < n; i++) {
 		const struct row *row = &record->row[list[i].row];
 		const struct cell *again = &find_row(seen, row->name)->cell[list[i].core];
@@ -287,7 +309,7 @@ static int test(struct table *record, struct table *seen)
 		return 1;
 	}
 	printf("# seed %" PRIu64 ": XR_SEED=%" PRIu64 " repeats it\n", seed, seed);
-	int broken = measure(seen, NULL, 0, seed);
+	int broken = measure((struct survey){.table = seen}, 0, seed);
 	int n = compare(record, seen, list, CORES * ROWS);
 	for (int i = 1; i < TRIES && n; i++)
 		n = ask_again(record, seen, list, n, seed + (uint64_t)i * 1000);
@@ -311,7 +333,7 @@ static int test(struct table *record, struct table *seen)
 
 static int show_core(struct table *t, const char *name)
 {
-	struct survey s = {t, NULL};
+	struct survey s = {.table = t};
 	struct xr_machine machine;
 	struct xr_error err = {0};
 	for (int c = 0; c < t->n_cores; c++)
@@ -336,7 +358,7 @@ int main(int argc, char **argv)
 		status = show_core(seen, argv[1]);
 	} else if (argc > 1) {
 		for (int i = 0; i < runs; i++) {
-			measure(seen, NULL, 0, lab_seed() + (uint64_t)i * 1000);
+			measure((struct survey){.table = seen}, 0, lab_seed() + (uint64_t)i * 1000);
 			worse_of(record, seen);
 		}
 		print_page(record, runs);

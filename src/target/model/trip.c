@@ -15,7 +15,7 @@ enum {
 	SHORT_LAPS = 8,
 	LONG_LAP = 256,
 	COUNT_STEPS = 1536,
-	ONCE_STEPS = 8192, /* of laps of which nothing is left, all as good: enough to count */
+	ONCE_STEPS = 8192,   /* of laps of which nothing is left, all as good: enough to count */
 	RANDOM_STEPS = 4000, /* where replacement is random, averages need more, … */
 	RANDOM_LAPS = 6,     /* … and laps do not repeat: so many, and what is there is there by chance */
 };
@@ -249,8 +249,9 @@ void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_ma
 {
 	bool neighbours = xr_machine_has_neighbours(machine), small = trip->n < 2048;
 	bool random = xr_machine_replaces_randomly(machine) || neighbours;
-	size_t lap = trip->n; /* together the cursors go round once */
-	int same = 0, most = neighbours || (small && random) ? RANDOM_LAPS : small ? 12 : trip->once ? 2 : 3;
+	size_t lap = trip->n;             /* together the cursors go round once */
+	const bool few = lap >= LONG_LAP; /* long laps that do not repeat: their mean is known after fewer of them */
+	int same = 0, most = neighbours || (small && random) ? RANDOM_LAPS : small ? few ? 6 : 12 : trip->once ? 2 : 3;
 	double before = -1;
 	if (lap < SHORT_LAP)
 		lap *= SHORT_LAPS;
@@ -274,8 +275,8 @@ void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_ma
 			return;
 	}
 	*tally = (struct xr_tally){0};
-	xr_trip_run(trip, mem, machine, core, whole_laps(lap, small ? 4 : 1, random ? RANDOM_STEPS : COUNT_STEPS),
-	            tally);
+	xr_trip_run(trip, mem, machine, core,
+	            whole_laps(lap, small ? few ? 2 : 4 : 1, random ? RANDOM_STEPS : COUNT_STEPS), tally);
 }
 
 double xr_trip_cycles(const struct xr_trip *trip, const struct xr_machine *machine, const struct xr_mem *mem,
