@@ -8,8 +8,8 @@
  *   test_cores NAME         one core, every fact beside the truth
  *
  * The noise is the commit's throw of the dice (XR_SEED: another). What fails once is asked again, that alone, with other
- * dice, since a fact that is right nineteen times out of twenty is no news; what fails every time is. A row of the page is a kind
- * of fact, a cell `right/all` facts, `!n` behind it: n of them may be sure and wrong.
+ * dice, since a fact that is right nineteen times out of twenty is no news; what fails every time is. A row of the page
+ * is a kind of fact, a cell `right/all` facts, `!n` behind it: n of them may be sure and wrong.
  */
 #include "../lib/lab.h"
 #include "../lib/shrink.h"
