@@ -104,3 +104,14 @@ millions=$(spent first)
 result "the first data cache alone: one minute at a million instructions a second is enough ($millions s)" $?
 expect 'simulator first' "$json" cache.l1d.capacity 20480
 says 'simulator first' "$json" '"clock": "simulated"'
+
+# The same without a word to it: experiments are baked into programs that read nothing and print their readings.
+printf '#!/bin/sh\nexec "$@" < /dev/null\n' > "$TMPDIR/deaf"
+chmod +x "$TMPDIR/deaf"
+printf '[target]\nkind = exec\nname = baked\ntalks = no\ncc = riscv64-linux-gnu-gcc\ncflags = -O2 -static\nrunner = %s\n' \
+	"$TMPDIR/deaf $TMPDIR/sim l1d=20K:5:64:2 memory=70" > "$TMPDIR/baked.ini"
+json=$TMPDIR/baked.json
+"$XRAY" --target "$TMPDIR/baked.ini" --json "$json" --quiet cache.l1d > "$TMPDIR/baked.log" 2>&1
+result 'simulator baked: runs to its end' $? "$TMPDIR/baked.log"
+cache 'simulator baked' l1d 20K 5 64 2
+says 'simulator baked' "$json" '"clock": "simulated"'

@@ -362,7 +362,7 @@ struct xr_target *xr_host_open(const struct xr_host_options *options, struct xr_
 	info->triple = h->tc.triple;
 	/* Without generated code: proves that the compiler, the linker and the runner work. */
 	h->repeats = h->runner ? -1 : 0;
-	if (xr_toolchain_build(&h->tc, NULL, 0, NULL, NULL, &h->resident_program, err) ||
+	if (xr_toolchain_build(&h->tc, NULL, 0, NULL, h->baked ? xr_nature_script : NULL, &h->resident_program, err) ||
 	    xr_talk_begin(h, &h->resident, h->resident_program, err) || xr_nature_find(h, &options->words, err))
 		goto fail;
 	if (h->repeats && !info->exact) { /* a true clock, and a quiet moment */
@@ -371,6 +371,8 @@ struct xr_target *xr_host_open(const struct xr_host_options *options, struct xr_
 		if (xr_talk_begin(h, &h->resident, h->resident_program, err))
 			goto fail;
 	}
+	if (h->baked) /* it has said what there was to say */
+		xr_proc_stop(&h->resident, NULL);
 	return &h->base;
 fail:
 	host_free(&h->base);

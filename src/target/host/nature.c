@@ -50,7 +50,8 @@ struct about {
 static int ask(struct xr_host *h, const char *line, const char **answer)
 {
 	const struct xr_watch *watch = &h->base.watch;
-	return xr_proc_send(&h->resident, line, strlen(line), watch) ||
+	bool unasked = h->baked; /* it was told before it was started */
+	return (!unasked && xr_proc_send(&h->resident, line, strlen(line), watch)) ||
 	                       xr_proc_line(&h->resident, answer_s, watch, answer) != 1
 	               ? -1
 	               : 0;
@@ -76,6 +77,14 @@ static int ask_about(struct xr_host *h, struct about *about)
 	h->base.info.word_bytes = xr_abi_word(&h->tc, bits);
 	return 0;
 }
+
+/* What a program that cannot be talked to answers, one after the other: as xr_nature_find() asks. It is ended when enough
+ * was heard. */
+const char *const xr_nature_script[] = {
+	"hello",        "about",        "spin 16",      "spin 32",      "spin 64",       "spin 128",
+	"spin 256",     "spin 512",     "spin 1024",    "spin 2048",    "spin 4096",     "spin 8192",
+	"spin 16384",   "spin 32768",   "spin 65536",   "spin 131072",  "spin 262144",   "spin 524288",
+	"spin 1048576", "spin 2097152", "spin 4194304", "spin 8388608", "spin 16777216", NULL};
 
 /* Runs the same work longer and longer until the wall clock notices; then once more. */
 static int ask_pace(struct xr_host *h, double seconds, double *pace, double *mips)

@@ -14,6 +14,7 @@
 
 /* Asks the resident agent, which has said hello; fills in what info says of it. -1 with err: the agent is lost. Where
  * the target is plainly this machine nothing is asked. */
+extern const char *const xr_nature_script[]; /* for targets that cannot be talked to: the lines that they are to answer */
 int xr_nature_find(struct xr_host *h, const struct xr_target_words *words, struct xr_error *err);
 
 #endif
