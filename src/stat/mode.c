@@ -56,16 +56,6 @@ double xr_mode_binned(const double *x, size_t n, double width, double *share)
 	return answer;
 }
 
-double xr_snap_pow2(double x, double a, double limit)
-{
-	if (!(x > 0) || !isfinite(x) || !(a > 0) || !isfinite(a))
-		return x;
-	int k = (int)fmin(fmax(floor(log2(x / a)), 0), 4096);
-	double below = ldexp(a, k), above = ldexp(a, k + 1);
-	double nearest = fabs(x - below) <= fabs(above - x) ? below : above;
-	return fabs(nearest - x) <= limit * x ? nearest : x;
-}
-
 double xr_snap_integer(double x, double tolerance)
 {
 	double nearest = round(x);
