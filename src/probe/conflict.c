@@ -10,13 +10,14 @@
 #include <string.h>
 
 enum {
-	BATCH = 12,  /* comparisons timed together */
 	ROUNDS = 16, /* of one comparison, at most */
 	BLOCKS = 16, /* into which pages are divided at first */
+	MOST_BLOCKS = 128,
 	SETBACKS = 4,
-	SHARE = 4, /* by which A grows */
+	OPEN = 3,  /* questions that nothing decides */
+	SHARE = 8, /* by which A grows: the chance that a set overflows grows with the power of its ways */
 	PAIR = 2,  /* lines */
-	LEARNT = 7,
+	OCTAVES = 32,
 	OFFSET_GRAIN = 256, /* no line is longer: one that begins elsewhere may be in the one before */
 	APART = 4,          /* lines from one pair to the next but one, where they lie anywhere */
 	NULLS = 8,
@@ -27,8 +28,8 @@ enum {
 /* A wrong answer spoils the set, and a set takes some hundred answers. */
 static const double odds = 6.9;                                    /* ln 1000 */
 static const double laps = 3, visit_ns = 8, least_sample_ns = 3e3; /* of a sample */
-static const double least_noise = 1e-4;                            /* of a lap */
-static const double least_uneven = 0.1;                            /* of a miss: eight pages do not tell less */
+/* Of a miss: eight pages do not tell less. */
+static const double least_noise = 0.1, least_uneven = 0.1;
 /* Pages, and at which of the two offsets each is read: MOVED is a bit of its number. Memory is the arena's. */
 struct list {
 	uint32_t *at;
@@ -49,6 +50,13 @@ struct comparison {
 	int rounds, misses_seen; /* in how many of them */
 };
 
+/* One sigma of a difference that is none, in cycles: noise; and per page, what it takes more at one offset than at the
+ * other, whatever it meets there. */
+struct scatter {
+	bool known;
+	double noise, uneven;
+};
+
 struct search {
 	struct xr_conflict *c;
 	struct xr_arena *arena;
@@ -58,10 +66,7 @@ struct search {
 	struct list innocent; /* known not to be members */
 	uint64_t at, elsewhere;
 	double stuck, rounds; /* rounds that were seen to miss without an overflow; all of them */
-	/* learnt of late: relative, of a lap; cycles, one sigma, that a page takes more at one offset than at the
-	 * other, whatever it meets there */
-	double noise[LEARNT], uneven[LEARNT];
-	size_t n_learnt;
+	struct scatter scatter[2 * OCTAVES]; /* by the number of pages */
 	size_t fill;  /* pages that keep the first level busy */
 	size_t lines; /* of each page: PAIR, or 1 where there is no room for two pairs */
 };
@@ -140,14 +145,14 @@ static size_t lay(const struct search *s, struct xr_arena *arena, const struct c
 	return s->lines * n;
 }
 
-/* One round: what each first lap takes more than its twin, in cycles, and what the twin takes; NAN: not read. */
-static int ask(struct search *s, const struct comparison *const *q, size_t n, double *more, double *whole)
+/* One round: what each first lap takes more than its twin, in cycles; NAN: not read. */
+static int ask(struct search *s, const struct comparison *const *q, size_t n, double *more)
 {
 	struct xr_arena arena = {0};
-	struct xr_spec spec[2 * BATCH] = {{0}};
-	struct xr_reading reading[2 * BATCH];
+	struct xr_spec spec[2 * NULLS] = {{0}};
+	struct xr_reading reading[2 * NULLS];
 	struct xr_effort effort = s->c->effort;
-	size_t length[BATCH], most = 0;
+	size_t length[NULLS], most = 0;
 	int status;
 
 	for (size_t i = 0; i < n; i++) {
@@ -166,7 +171,6 @@ static int ask(struct search *s, const struct comparison *const *q, size_t n, do
 		bool ok = lap->status == XR_READ_OK && twin->status == XR_READ_OK;
 
 		more[i] = ok ? (lap->cycles - twin->cycles) * (double)length[i] : NAN;
-		whole[i] = ok ? twin->cycles * (double)length[i] : NAN;
 	}
 	xr_arena_release(&arena);
 	return status;
@@ -223,83 +227,80 @@ static bool decided(const struct comparison *q)
 	return q->llr >= odds || q->less >= odds || (q->llr <= -odds && q->less <= -odds);
 }
 
-/* Asks until each comparison is decided, or has been asked often enough; undecided: no. n at most BATCH. */
-static int decide(struct search *s, struct comparison *q, size_t n)
+static struct scatter *scatter_of(struct search *s, struct list a)
 {
-	const size_t learnt = s->n_learnt < LEARNT ? s->n_learnt : LEARNT;
-	const double noise = learnt ? xr_median(s->noise, learnt) : xr_noise_unknown().sigma,
-		     uneven = learnt ? xr_median(s->uneven, learnt) : least_uneven * s->c->miss;
+	return &s->scatter[(size_t)(2 * log2(fmax(1, (double)a.n)))];
+}
 
-	for (size_t i = 0; i < n; i++)
-		q[i].llr = q[i].less = q[i].sum = q[i].rounds = q[i].misses_seen = 0;
-	for (int round = 0; round<ROUNDS && * s->c->left> 0; round++) {
-		struct comparison *open[BATCH];
-		double more[BATCH], whole[BATCH];
-		size_t k = 0;
+/* How much two laps differ that are alike, of pages beside `a` one each, few of which can make a difference. What
+ * differs again when asked again is noise; what does not is what these pages cost more at one offset than at the
+ * other (way predictors, banks). It depends on how many lines there are, and not in proportion: few of them may
+ * find the first level in one order, and not in the other. So it is learnt anew for every half of an octave. */
+static int scatter_beside(struct search *s, struct list a, struct scatter *found)
+{
+	struct comparison q[NULLS];
+	const struct comparison *ask_about[NULLS];
+	double more[2][NULLS], change[NULLS], stays[NULLS];
+	size_t got = 0;
+	struct scatter *known = scatter_of(s, a);
 
-		for (size_t i = 0; i < n; i++)
-			if (!decided(&q[i]))
-				open[k++] = &q[i];
-		if (k == 0)
-			break;
-		if (ask(s, (const struct comparison *const *)open, k, more, whole) != 0)
-			return -1;
-		for (size_t i = 0; i < k; i++) {
-			const double moved = (double)(open[i]->x.n + open[i]->y.n),
-				     sigma = hypot(noise * whole[i], uneven * sqrt(moved));
-
-			if (!isfinite(more[i]))
-				continue;
-			open[i]->llr += weigh(more[i], s->c->miss, sigma, stuck_of(s));
-			open[i]->less += weigh(-more[i], s->c->miss, sigma, stuck_of(s));
-			open[i]->misses_seen += fabs(more[i]) > fmax(s->c->miss / 2, 3 * sigma);
-			open[i]->sum += more[i];
-			open[i]->rounds++;
-		}
+	for (size_t i = 0; i < NULLS && !known->known; i++) {
+		q[i] = (struct comparison){.a = a, .x = part(s->pool, s->pool.n - 1 - i, s->pool.n - i)};
+		ask_about[i] = &q[i];
 	}
-	for (size_t i = 0; i < n; i++)
-		learn_stuck(s, &q[i]);
-	for (size_t i = 0; i < n; i++)
-		q[i].misses = q[i].rounds ? q[i].sum / q[i].rounds / s->c->miss : 0;
+	for (int again = 0; again < 2 && !known->known; again++)
+		if (ask(s, ask_about, NULLS, more[again]) != 0)
+			return -1;
+	for (size_t i = 0; i < NULLS && !known->known; i++)
+		if (isfinite(more[0][i]) && isfinite(more[1][i])) {
+			change[got] = (more[1][i] - more[0][i]) / M_SQRT2;
+			stays[got++] = (more[0][i] + more[1][i]) / 2;
+		}
+	if (got > 2) {
+		const double noise = xr_mad(change, got), both = xr_mad(stays, got);
+
+		*known = (struct scatter){
+			true, fmax(least_noise * s->c->miss, noise),
+			fmax(least_uneven * s->c->miss, sqrt(fmax(0, both * both - noise * noise / 2)))};
+	}
+	*found = known->known ? *known : (struct scatter){false, s->c->miss, least_uneven * s->c->miss};
+	return 0;
+}
+
+/* Asks until it is decided, or has been asked often enough; undecided: no. */
+static int decide(struct search *s, struct comparison *q)
+{
+	struct scatter scatter;
+
+	q->llr = q->less = q->sum = q->rounds = q->misses_seen = 0;
+	if (scatter_beside(s, q->a, &scatter) != 0)
+		return -1;
+	while (q->rounds < ROUNDS && *s->c->left > 0 && !decided(q)) {
+		const struct comparison *one = q;
+		const double moved = (double)(q->x.n + q->y.n),
+			     sigma = hypot(scatter.noise, scatter.uneven * sqrt(moved));
+		double more;
+
+		if (ask(s, &one, 1, &more) != 0)
+			return -1;
+		q->rounds++;
+		if (!isfinite(more))
+			continue;
+		q->llr += weigh(more, s->c->miss, sigma, stuck_of(s));
+		q->less += weigh(-more, s->c->miss, sigma, stuck_of(s));
+		q->misses_seen += fabs(more) > fmax(s->c->miss / 2, 3 * sigma);
+		q->sum += more;
+	}
+	if (!decided(q)) /* learnt while somebody else was there, or too early */
+		scatter_of(s, q->a)->known = false;
+	learn_stuck(s, q);
+	q->misses = q->rounds ? q->sum / q->rounds / s->c->miss : 0;
 	return 0;
 }
 
 static bool yes(const struct comparison *q)
 {
 	return q->llr >= odds;
-}
-
-/* How much two laps differ that are alike, of pages beside A one each, few of which can make a difference. What
- * differs again when asked again is noise; what does not is what these pages cost more at one offset than at the
- * other (way predictors, banks). */
-static int learn_noise(struct search *s)
-{
-	struct comparison q[NULLS];
-	const struct comparison *ask_about[NULLS];
-	double more[2][NULLS], whole[2][NULLS], change[NULLS], stays[NULLS], middle[NULLS];
-	size_t got = 0;
-
-	for (size_t i = 0; i < NULLS; i++) {
-		q[i] = (struct comparison){.a = s->a, .x = part(s->pool, s->pool.n - 1 - i, s->pool.n - i)};
-		ask_about[i] = &q[i];
-	}
-	for (int again = 0; again < 2; again++)
-		if (ask(s, ask_about, NULLS, more[again], whole[again]) != 0)
-			return -1;
-	for (size_t i = 0; i < NULLS; i++)
-		if (isfinite(more[0][i]) && isfinite(more[1][i])) {
-			change[got] = (more[1][i] - more[0][i]) / M_SQRT2;
-			stays[got] = (more[0][i] + more[1][i]) / 2;
-			middle[got++] = whole[0][i];
-		}
-	if (got > 2) {
-		const double lap = xr_median(middle, got), noise = xr_mad(change, got), both = xr_mad(stays, got);
-		const size_t at = s->n_learnt++ % LEARNT;
-
-		s->noise[at] = fmax(least_noise, noise / lap);
-		s->uneven[at] = fmax(least_uneven * s->c->miss, sqrt(fmax(0, both * both - noise * noise / 2)));
-	}
-	return 0;
 }
 
 /* ---- x beside A -------------------------------------------------------------------------------------------------- */
@@ -348,7 +349,7 @@ static int holds(struct search *s, bool *still, double *misses)
 {
 	struct comparison q = without(s, 0, 0);
 
-	if (decide(s, &q, 1) != 0)
+	if (decide(s, &q) != 0)
 		return -1;
 	*still = yes(&q);
 	*misses = q.misses;
@@ -366,7 +367,7 @@ static int bisect(struct search *s, struct list x)
 		struct list low = part(x, 0, x.n / 2), high = part(x, x.n / 2, x.n);
 		struct comparison q = {.a = s->a, .x = low, .y = high, .either = true};
 
-		if (decide(s, &q, 1) != 0)
+		if (decide(s, &q) != 0)
 			return -1;
 		if (q.llr >= odds) {
 			x = low;
@@ -392,6 +393,7 @@ static struct list balanced(struct xr_arena *arena, struct list l)
 static int grow(struct search *s, bool *found)
 {
 	size_t share = SHARE;
+	int open = 0;
 
 	*found = false;
 	while (*s->c->left > 0 && s->pool.n > NULLS + 1 && share < s->a.n) {
@@ -403,12 +405,14 @@ static int grow(struct search *s, bool *found)
 		k = k < s->pool.n - NULLS ? k : s->pool.n - NULLS;
 		q.x = part(s->pool, 0, k);
 		s->pool = part(s->pool, k, s->pool.n);
-		if (decide(s, &q, 1) != 0)
+		if (decide(s, &q) != 0)
 			return -1;
-		if (q.llr < odds && q.less < odds) { /* where it stays open: hardly */
-			s->a = joined(s->arena, before, balanced(s->arena, q.x));
-			if (learn_noise(s) != 0)
-				return -1;
+		if (q.llr < odds && q.less < odds) {
+			open += !decided(&q);
+			if (open == OPEN) /* somebody else is there, or A overflows by itself: others may do better */
+				return 0;
+			if (decided(&q))
+				s->a = joined(s->arena, before, balanced(s->arena, q.x));
 			continue;
 		}
 		if (q.less >= odds) /* it is at the other offset that they overflow */
@@ -426,76 +430,129 @@ static int grow(struct search *s, bool *found)
 
 /* ---- reducing ------------------------------------------------------------------------------------------------------ */
 
-/* Leaves out every block of which `out` says so. */
-static void leave_out(struct search *s, const bool *out, size_t n_blocks)
+/* A in blocks, one after the other. A block without which x makes no difference has a member, and still has it when
+ * others are gone. */
+struct blocks {
+	size_t size[MOST_BLOCKS];
+	bool needed[MOST_BLOCKS];
+	size_t n;
+};
+
+/* Blocks of about the same size, of all pages in a new order. */
+static void divide(struct search *s, struct blocks *b, size_t n)
 {
-	struct list kept = {xr_arena_array(s->arena, uint32_t, s->a.n + 1), 0};
-
-	for (size_t i = 0; i < n_blocks; i++) {
-		struct list block = part(s->a, i * s->a.n / n_blocks, (i + 1) * s->a.n / n_blocks);
-
-		if (out[i])
-			s->innocent = joined(s->arena, s->innocent, block);
-		else
-			for (size_t j = 0; j < block.n; j++)
-				kept.at[kept.n++] = block.at[j];
+	b->n = n < s->a.n ? n : s->a.n;
+	shuffle(s->a, xr_run_rng(s->c->run));
+	for (size_t i = 0; i < b->n; i++) {
+		b->size[i] = (i + 1) * s->a.n / b->n - i * s->a.n / b->n;
+		b->needed[i] = false;
 	}
-	s->a = kept;
 }
 
-/* One round over all blocks. Cautiously: of those that can go, one in two does. */
-static int reduce_by(struct search *s, size_t n_blocks, bool cautiously, size_t *gone)
+/* Each block in two, if there is room for so many; else, since so many are needed, they are not all of one set, and
+ * another order may tell more. */
+static void halve(struct search *s, struct blocks *b)
 {
-	bool *out = xr_arena_array(s->arena, bool, n_blocks + 1);
-	struct comparison q[BATCH];
+	struct blocks half = {.n = 0};
+
+	if (2 * b->n > MOST_BLOCKS) {
+		divide(s, b, MOST_BLOCKS);
+		return;
+	}
+	for (size_t i = 0; i < b->n; i++) {
+		if (b->size[i] > 1)
+			half.size[half.n++] = b->size[i] / 2;
+		half.size[half.n++] = b->size[i] - b->size[i] / 2;
+	}
+	*b = half;
+}
+
+static void leave_out(struct search *s, size_t from, size_t n)
+{
+	s->innocent = joined(s->arena, s->innocent, part(s->a, from, from + n));
+	s->a = joined(s->arena, part(s->a, 0, from), part(s->a, from + n, s->a.n));
+}
+
+/* Leaves out one block after the other where x still makes its difference without it. One by one: A may have more
+ * members than there are ways, and then any of them can go, but not all. */
+static int reduce_once(struct search *s, struct blocks *b, size_t *gone)
+{
+	size_t from = 0, kept = 0;
 
 	*gone = 0;
-	for (size_t done = 0; done < n_blocks; done += BATCH) {
-		size_t n = n_blocks - done < BATCH ? n_blocks - done : BATCH;
+	for (size_t i = 0; i < b->n && *s->c->left > 0; i++) {
+		struct comparison q = without(s, from, from + b->size[i]);
 
-		for (size_t i = 0; i < n; i++)
-			q[i] = without(s, (done + i) * s->a.n / n_blocks, (done + i + 1) * s->a.n / n_blocks);
-		if (decide(s, q, n) != 0)
+		if (!b->needed[i] && decide(s, &q) != 0)
 			return -1;
-		for (size_t i = 0; i < n; i++) {
-			out[done + i] = yes(&q[i]) && !(cautiously && xr_rng_below(xr_run_rng(s->c->run), 2));
-			*gone += out[done + i];
+		if (!b->needed[i] && yes(&q)) {
+			leave_out(s, from, b->size[i]);
+			++*gone;
+			continue;
 		}
+		from += b->size[i];
+		b->size[kept] = b->size[i];
+		b->needed[kept++] = true;
 	}
-	leave_out(s, out, n_blocks);
+	b->n = kept;
+	return 0;
+}
+
+/* Of more members than there are ways, one that could go may be among the pages that keep the first level busy: then x
+ * makes no difference beside others, and those are pages like any other. */
+static int beside_others(struct search *s, bool *still)
+{
+	struct list with = without(s, 0, 0).a, rest = {xr_arena_array(s->arena, uint32_t, s->innocent.n + 1), 0};
+	double misses;
+
+	for (size_t i = 0, used = s->a.n; i < s->innocent.n; i++)
+		if (used < with.n && s->innocent.at[i] == with.at[used])
+			used++;
+		else
+			rest.at[rest.n++] = s->innocent.at[i];
+	s->innocent = rest;
+	if (holds(s, still, &misses) != 0)
+		return -1;
+	if (!*still)
+		s->a = with;
 	return 0;
 }
 
 static int reduce(struct search *s, struct xr_conflict_set *set)
 {
-	size_t n_blocks = BLOCKS;
+	struct blocks b;
 	int setbacks = 0, needed = 0;
 
+	divide(s, &b, BLOCKS);
 	while (*s->c->left > 0) {
 		struct list a = s->a, innocent = s->innocent;
 		size_t gone;
 		bool still;
 
-		shuffle(s->a, xr_run_rng(s->c->run));
-		n_blocks = n_blocks < s->a.n ? n_blocks : s->a.n;
-		if (reduce_by(s, n_blocks, setbacks > 0, &gone) != 0 || holds(s, &still, &set->misses) != 0)
+		if (reduce_once(s, &b, &gone) != 0 || holds(s, &still, &set->misses) != 0)
 			return -1;
 		if (!still) { /* a member was left out, or what was seen was no overflow */
 			s->a = a;
 			s->innocent = innocent;
+			divide(s, &b, BLOCKS);
 			if (++setbacks > SETBACKS)
 				break;
 			continue;
 		}
-		setbacks = gone ? 0 : setbacks;
-		needed = gone ? 0 : needed + (n_blocks == s->a.n);
-		if (needed == 2) { /* each page is needed, twice over */
+		if (b.n < s->a.n) {
+			halve(s, &b);
+			continue;
+		}
+		needed = gone ? 0 : needed + 1;
+		if (needed == 2 && beside_others(s, &still) != 0)
+			return -1;
+		if (needed == 2 && still) { /* each page is needed, twice over */
 			*set = (struct xr_conflict_set){XR_CONFLICT_FOUND, s->a.at,     s->x, s->a.n,
 			                                set->grown,        set->misses, s->at};
 			return 0;
 		}
-		if (gone < n_blocks / 4) /* so many members that most blocks have one */
-			n_blocks *= 2;
+		needed = needed == 2 ? 0 : needed;
+		divide(s, &b, s->a.n);
 	}
 	set->outcome = *s->c->left > 0 ? XR_CONFLICT_LOST : XR_CONFLICT_SPENT;
 	return 0;
@@ -580,11 +637,11 @@ int xr_conflict_find(struct xr_conflict *c, struct xr_conflict_set *set)
 	*set = (struct xr_conflict_set){.outcome = XR_CONFLICT_NEVER};
 	if (!(c->miss > 0) || !begin(&s, c))
 		return 0;
-	if (learn_noise(&s) != 0 || grow(&s, &found) != 0)
+	if (grow(&s, &found) != 0)
 		return -1;
 	set->grown = s.a.n;
 	if (found)
 		return reduce(&s, set) != 0 || (set->outcome == XR_CONFLICT_FOUND && check(&s, set) != 0) ? -1 : 0;
-	set->outcome = *c->left > 0 ? XR_CONFLICT_NEVER : XR_CONFLICT_SPENT;
+	set->outcome = *c->left > 0 ? s.pool.n > NULLS + 1 ? XR_CONFLICT_LOST : XR_CONFLICT_NEVER : XR_CONFLICT_SPENT;
 	return 0;
 }

@@ -11,7 +11,7 @@
 
 enum {
 	ATTEMPTS = 6,
-	HOPELESS = 2, /* of them: the third would not be found either */
+	HOPELESS = 3, /* of them: the fourth would not be found either */
 	POOL_PAGES = 4096,
 	WAYS_MOST = XR_SECOND_WAYS,
 	POINTS = 11, /* of the law, */
