@@ -17,6 +17,7 @@ enum {
 	LOAD_MOST = 5, /* up to so many times as many lines as ways: more than that is all misses */
 	ROUNDS = 4,    /* of the fit of near and far */
 	FEWEST_SETS = 4,
+	OCTAVES = 8,
 	FEATURES = 12, /* of a curve: no more than so many points tell something of their own */
 };
 
@@ -40,7 +41,8 @@ static const double lost[] = {0, 0.25, 0.5, 0.75, 1};
 static const double lost_prior[] = {0.7, 0.12, 0.08, 0.06, 0.04};
 enum { LOSTS = sizeof lost / sizeof *lost };
 
-static const double even_prior = 0.1; /* most pages lie anywhere */
+static const double even_prior = 0.1;   /* most pages lie anywhere */
+static const double stray_growth = 0.1; /* of growths: somebody else made the difference, anywhere in some octaves */
 
 /* ---- one set ------------------------------------------------------------------------------------------------------- */
 
@@ -76,79 +78,97 @@ static double one_set(size_t ways, int policy, size_t n)
 	return (double)misses / (double)(LAPS * n);
 }
 
-/* Pairs of neighbours: two lines that have nothing to do with each other; two of which each brings the other
- * along, if that is not there; or parts of one. */
-enum pair { APART, ALONG, ONE, PAIRS };
-static const double pair_prior[PAIRS] = {0.55, 0.3, 0.15};
+/* Pairs of neighbours: two lines that have nothing to do with each other; two of which each visit brings the other
+ * along, or each miss; or parts of one. */
+enum pair { APART, ALONG, ALONG_MISSES, ONE, PAIRS };
+static const double pair_prior[PAIRS] = {0.55, 0.15, 0.15, 0.15};
 
-/* The same of n pairs, in two sets or, as parts of one line, in one. */
-static double two_sets(struct xr_arena *arena, size_t ways, int policy, enum pair pair, size_t n)
+/* The same of n pairs, in two sets or, as parts of one line, in one. Alone: of each pair one line is visited. */
+static double two_sets(struct xr_arena *arena, size_t ways, int policy, enum pair pair, bool alone, size_t n)
 {
+	const size_t lap = alone ? n : 2 * n;
 	struct xr_rng rng = {ways * 977 + n};
 	struct xr_array set[2];
 	struct xr_victim victim;
-	size_t misses = 0, *order = xr_arena_array(arena, size_t, 2 * n + 1);
+	size_t misses = 0, *order = xr_arena_array(arena, size_t, lap + 1);
 
 	if (n <= ways)
 		return 0;
 	for (int i = 0; i < 2; i++)
 		xr_array_init(&set[i], 1, ways, policy, &rng);
-	for (size_t i = 0; i < 2 * n; i++) {
+	for (size_t i = 0; i < lap; i++) {
 		size_t j = (size_t)xr_rng_below(&rng, i + 1);
 
 		order[i] = order[j];
-		order[j] = i;
+		order[j] = alone ? 2 * i + xr_rng_below(&rng, 2) : i;
 	}
-	for (size_t lap = 0; lap < 2 * LAPS; lap++)
-		for (size_t i = 0; i < 2 * n; i++) {
-			const uint64_t line = order[i] / 2 + 1, which = pair == ONE ? 0 : order[i] % 2;
-			struct xr_array *other = &set[1 - which];
+	for (size_t i = 0; i < 2 * LAPS * lap; i++) {
+		const uint64_t line = order[i % lap] / 2 + 1, which = pair == ONE ? 0 : order[i % lap] % 2;
+		struct xr_array *other = &set[1 - which];
+		const bool missed = visit(&set[which], line);
 
-			misses += visit(&set[which], line) && lap >= LAPS;
-			if (pair == ALONG && !xr_array_find(other, 0, line))
-				xr_array_put(other, 0, line, &victim);
-		}
+		misses += missed && i >= LAPS * lap;
+		if ((pair == ALONG || (pair == ALONG_MISSES && missed)) && !xr_array_find(other, 0, line))
+			xr_array_put(other, 0, line, &victim);
+	}
 	for (int i = 0; i < 2; i++)
 		xr_array_release(&set[i]);
-	return (double)misses / (double)(LAPS * 2 * n);
+	return (double)misses / (double)(LAPS * lap);
 }
 
-/* By load / ways, LOADS steps up to LOAD_MOST. */
+/* Share of misses by load / ways, LOADS steps up to LOAD_MOST. The load is of lines that are visited, whatever comes
+ * along. */
 struct law {
-	double random[LOADS + 1], even[LOADS + 1];
+	double random[LOADS + 1], even[LOADS + 1], alone[LOADS + 1];
 };
 
-static void make_law(struct xr_arena *arena, struct law *law, size_t ways, int policy, enum pair pair, double *share)
+/* Of k things in a set, as many as fit into `share`. */
+static void make_shares(struct xr_arena *arena, size_t ways, int policy, enum pair pair, bool alone, double *share,
+                        size_t most)
 {
-	size_t most = 2 * LOAD_MOST * ways + 20;
-
 	for (size_t k = 0; k <= most; k++)
-		share[k] = k > SIMULATED * ways + 1 ? 1 - (1 - share[k - 1]) / 2 /* hardly any hits */
-		           : pair                   ? two_sets(arena, ways, policy, pair, k)
-		                                    : one_set(ways, policy, k);
+		share[k] = k > SIMULATED * ways + 1                  ? 1 - (1 - share[k - 1]) / 2 /* hardly any hits */
+		           : pair == APART || (pair == ONE && alone) ? one_set(ways, policy, k)
+		                                                     : two_sets(arena, ways, policy, pair, alone, k);
+}
+
+/* With so many others in its set, on average; chance is Poisson's. */
+static double at_random(const double *share, size_t most, double load)
+{
+	double p = exp(-load), sum = 0, all = 0;
+
+	for (size_t k = 0; k < most; p *= load / (double)++k) {
+		sum += p * share[k + 1];
+		all += p;
+	}
+	return sum + (1 - all); /* so many lines: all miss */
+}
+
+static void make_law(struct xr_arena *arena, struct law *law, size_t ways, int policy, enum pair pair)
+{
+	const size_t most = 2 * LOAD_MOST * ways + 20;
+	double *share = xr_arena_array(arena, double, most + 1), *alone = xr_arena_array(arena, double, most + 1);
+
+	make_shares(arena, ways, policy, pair, false, share, most);
+	make_shares(arena, ways, policy, pair, true, alone, most);
 	for (size_t i = 0; i <= LOADS; i++) {
-		double load = (double)(LOAD_MOST * ways * i) / LOADS, p = exp(-load), sum = 0, all = 0;
+		const double load = (double)(LOAD_MOST * ways * i) / LOADS, part = load - floor(load);
+		const size_t low = (size_t)load;
 
-		for (size_t k = 0; k < most; p *= load / (double)++k) {
-			sum += p * share[k + 1];
-			all += p;
-		}
-		law->random[i] = sum + (1 - all); /* so many lines: all miss */
-		{                                 /* some sets have one line more than others */
-			size_t low = (size_t)load;
-			double part = load - (double)low;
-
-			law->even[i] = load > 0 ? ((1 - part) * (double)low * share[low] +
-			                           part * (double)(low + 1) * share[low + 1]) /
-			                                  load
-			                        : 0;
-		}
+		law->random[i] = at_random(share, most, load);
+		/* one of a pair takes the room of both */
+		law->alone[i] = pair == APART ? law->random[i]
+		                              : at_random(alone, most, fmin(2 * load, (double)(LOAD_MOST * ways)));
+		/* some sets have one line more than others */
+		law->even[i] =
+			load > 0 ? ((1 - part) * (double)low * share[low] + part * (double)(low + 1) * share[low + 1]) /
+					   load
+				 : 0;
 	}
 }
 
-static double look_up(const struct law *law, bool even, size_t ways, double load)
+static double look_up(const double *at, size_t ways, double load)
 {
-	const double *at = even ? law->even : law->random;
 	double x = load / (double)(LOAD_MOST * ways) * LOADS;
 	size_t i = (size_t)fmin(fmax(0, x), LOADS - 1);
 
@@ -159,7 +179,7 @@ static struct law *law_of(struct xr_arena *arena, size_t ways, int policy, enum 
 {
 	struct law *law = xr_arena_array(arena, struct law, 1);
 
-	make_law(arena, law, ways, policy, pair, xr_arena_array(arena, double, 2 * LOAD_MOST * ways + 32));
+	make_law(arena, law, ways, policy, pair);
 	return law;
 }
 
@@ -176,6 +196,8 @@ static const struct law **laws_of(struct xr_arena *arena, size_t ways, size_t n,
 			mix->random[i] =
 				policies[p].share * law[0]->random[i] + (1 - policies[p].share) * law[3]->random[i];
 			mix->even[i] = policies[p].share * law[0]->even[i] + (1 - policies[p].share) * law[3]->even[i];
+			mix->alone[i] =
+				policies[p].share * law[0]->alone[i] + (1 - policies[p].share) * law[3]->alone[i];
 		}
 	}
 	return law;
@@ -183,7 +205,9 @@ static const struct law **laws_of(struct xr_arena *arena, size_t ways, size_t n,
 
 double xr_scatter_misses(struct xr_arena *arena, size_t ways, int policy, double load, bool even)
 {
-	return look_up(law_of(arena, ways, policy, APART), even, ways, load);
+	const struct law *law = law_of(arena, ways, policy, APART);
+
+	return look_up(even ? law->even : law->random, ways, load);
 }
 
 /* ---- hypotheses ---------------------------------------------------------------------------------------------------- */
@@ -300,7 +324,10 @@ static double fits(const struct xr_scatter_question *q, const struct xr_noise *n
 	double sum = 0;
 
 	for (size_t i = 0; i < q->n; i++)
-		x[i] = look_up(h->law, h->even, h->ways, q->point[i].lines / (h->sets * h->parts * (1 - h->lost)));
+		x[i] = look_up(q->point[i].alone ? h->law->alone
+		               : h->even         ? h->law->even
+		                                 : h->law->random,
+		               h->ways, q->point[i].lines / (h->sets * h->parts * (1 - h->lost)));
 	fit_line(x, y, q->n, near, far);
 	if (!(*near > 0) || !(*far > *near))
 		return -INFINITY;
@@ -319,13 +346,53 @@ static double fits(const struct xr_scatter_question *q, const struct xr_noise *n
 	return sum;
 }
 
+/* Expected number of sets that overflow when lines of n items are spread over so many. */
+static double overflows(double sets, size_t ways, double n)
+{
+	const double load = n / sets;
+	double p = exp(-load), fits = 0;
+
+	for (size_t k = 0; k <= ways; p *= load / (double)++k)
+		fits += p;
+	return sets * fmax(0, 1 - fits);
+}
+
+/* Log-likelihood of the growths. The lines of one offset reach all sets, or a power of two fewer: those whose index has
+ * the bits of the offset in it. Where none but those of the item choose the rest, the two offsets have no set in common;
+ * else they may. */
+static double log_growth(const struct xr_scatter_question *q, const struct hypothesis *h)
+{
+	const double plain = 0.6; /* the lines of a page follow each other in most caches */
+	const double lines = q->item / q->line, most = log2(lines / h->parts);
+	double sum = 0;
+
+	for (double j = 0; j <= most; j++)
+		for (int shared = 0; shared < 2; shared++) {
+			const double sets = fmax(1, h->sets / exp2(j));
+			double p = j == most ? plain * (shared ? 0.1 : 0.9) : (1 - plain) / most / 2;
+
+			for (size_t i = 0; i < q->n_growth; i++) {
+				const struct xr_scatter_growth *g = &q->growth[i];
+				const double before = shared ? overflows(sets, h->ways, g->from)
+				                             : 2 * overflows(sets, h->ways, g->from / 2),
+					     after = shared ? overflows(sets, h->ways, g->to)
+				                            : 2 * overflows(sets, h->ways, g->to / 2);
+
+				p *= (1 - stray_growth) * (exp(-before) - exp(-after)) + stray_growth / OCTAVES;
+			}
+			sum += p;
+		}
+	return log(sum);
+}
+
 /* Which reading repeats which, for the noise. */
 static struct xr_noise noise_of(struct xr_arena *arena, const struct xr_scatter_question *q, const double *y)
 {
 	size_t *group = xr_arena_array(arena, size_t, q->n);
 
 	for (size_t i = 0; i < q->n; i++)
-		for (group[i] = 0; q->point[group[i]].lines != q->point[i].lines;)
+		for (group[i] = 0;
+		     q->point[group[i]].lines != q->point[i].lines || q->point[group[i]].alone != q->point[i].alone;)
 			group[i]++;
 	return xr_noise_fit(y, group, q->n);
 }
@@ -356,6 +423,7 @@ struct xr_scatter_answer xr_scatter_infer(struct xr_arena *arena, const struct x
 	struct xr_noise noise;
 	struct hypothesis *h;
 	double *prior, *log, *capacity, *ways;
+	const double log_octaves = M_LN2 * 3; /* none of these: anywhere in OCTAVES */
 	struct xr_belief b;
 	size_t n, best;
 
@@ -388,6 +456,10 @@ struct xr_scatter_answer xr_scatter_infer(struct xr_arena *arena, const struct x
 		none += xr_noise_log_none(&noise, low / 2, 2 * high, y[i]);
 	/* Where the law is off, it is so at many points alike: they are no independent witnesses. */
 	xr_belief_add(&b, log, none, fmin(1, FEATURES / (double)q->n));
+	for (size_t i = 0; i < n && q->n_growth > 0; i++)
+		log[i] = log_growth(q, &h[i]);
+	if (q->n_growth > 0)
+		xr_belief_add(&b, log, -(double)q->n_growth * log_octaves, 1);
 	best = xr_belief_best(&b, NULL);
 	if (best < n)
 		(void)fits(q, &noise, &h[best], x, y, &a.near, &a.far);

@@ -12,6 +12,9 @@
  * absolute time comes in. Where pages lie in a row and the index is plain, lines of whole pages are spread evenly
  * instead: another hypothesis.
  *
+ * A core may fetch the other line of a pair of neighbours with each, or both may be one line: then as many lines drawn
+ * in pairs and drawn one of each pair take different room, and both kinds of walks together tell which it is.
+ *
  * Hypotheses: sets (any odd number up to 15 times a power of two), ways, policy, spread at random or evenly, how
  * much of it others take, how far the law itself may be off. "None of these": a curve that no cache makes. */
 #ifndef XR_INFER_SCATTER_H
@@ -20,12 +23,20 @@
 #include "infer/belief.h"
 #include "infer/noise.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* n lines drawn at random, and cycles per access of a walk round and round; the same n several times: other lines
  * each time. */
 struct xr_scatter_point {
 	double lines, cycles;
+	bool alone; /* of each pair of neighbours one line, else both */
+};
+
+/* Another witness: as items (pages), one line of each at one of two offsets, were added, half of them at the one and half
+ * at the other, a set first overflowed somewhere between so many and so many of them. */
+struct xr_scatter_growth {
+	double from, to;
 };
 
 struct xr_scatter_question {
@@ -37,7 +48,10 @@ struct xr_scatter_question {
 	double miss_off;   /* by how much that may be off, relative (one sigma) */
 	/* lines of a page offset were seen to share few sets: bits of the address choose the set, not a hash */
 	bool regular;
-	bool pairs;        /* lines were drawn in pairs of neighbours: a prefetcher may bring the one along with the other */
+	bool pairs;        /* lines were drawn in pairs of neighbours, or alone: a prefetcher may bring the other along */
+	const struct xr_scatter_growth *growth;
+	size_t n_growth;
+	double item;       /* bytes from item to item */
 	double expected;   /* bytes that somebody else says it has; 0: nobody */
 	double most_lost;  /* share of the level that others may take: 0 on a machine of one's own */
 };

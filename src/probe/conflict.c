@@ -64,11 +64,12 @@ struct search {
 	struct list a;    /* see conflict.h */
 	uint32_t x;
 	struct list innocent; /* known not to be members */
+	size_t from, to;      /* pages: so many do not overflow, so many do */
 	uint64_t at, elsewhere;
-	double stuck, rounds; /* rounds that were seen to miss without an overflow; all of them */
+	double stuck, rounds;                /* rounds that were seen to miss without an overflow; all of them */
 	struct scatter scatter[2 * OCTAVES]; /* by the number of pages */
-	size_t fill;  /* pages that keep the first level busy */
-	size_t lines; /* of each page: PAIR, or 1 where there is no room for two pairs */
+	size_t fill;                         /* pages that keep the first level busy */
+	size_t lines;                        /* of each page: PAIR, or 1 where there is no room for two pairs */
 };
 
 static struct list joined(struct xr_arena *arena, struct list a, struct list b)
@@ -275,7 +276,7 @@ static int decide(struct search *s, struct comparison *q)
 	q->llr = q->less = q->sum = q->rounds = q->misses_seen = 0;
 	if (scatter_beside(s, q->a, &scatter) != 0)
 		return -1;
-	while (q->rounds < ROUNDS && *s->c->left > 0 && !decided(q)) {
+	while (q->rounds<ROUNDS && * s->c->left> 0 && !decided(q)) {
 		const struct comparison *one = q;
 		const double moved = (double)(q->x.n + q->y.n),
 			     sigma = hypot(scatter.noise, scatter.uneven * sqrt(moved));
@@ -360,15 +361,18 @@ static int holds(struct search *s, bool *still, double *misses)
 
 /* The lines of A and X overflow, those of A do not: which page of X makes it overflow? One half of X against the
  * other: the one that makes more misses beside A has such a page; if none does, it takes both, and the second
- * half makes them beside A and the first. */
-static int bisect(struct search *s, struct list x)
+ * half makes them beside A and the first. *found: it was not lost on the way. */
+static int bisect(struct search *s, struct list x, bool *found)
 {
+	*found = false;
 	while (x.n > 1) {
 		struct list low = part(x, 0, x.n / 2), high = part(x, x.n / 2, x.n);
 		struct comparison q = {.a = s->a, .x = low, .y = high, .either = true};
 
 		if (decide(s, &q) != 0)
 			return -1;
+		if (!decided(&q))
+			return 0;
 		if (q.llr >= odds) {
 			x = low;
 		} else {
@@ -378,6 +382,7 @@ static int bisect(struct search *s, struct list x)
 		}
 	}
 	s->x = x.at[0];
+	*found = true;
 	return 0;
 }
 
@@ -400,7 +405,7 @@ static int grow(struct search *s, bool *found)
 		size_t k = s->a.n / share;
 		struct list before = s->a;
 		struct comparison q = {.a = s->a, .either = true};
-		double misses;
+		double misses = 0;
 
 		k = k < s->pool.n - NULLS ? k : s->pool.n - NULLS;
 		q.x = part(s->pool, 0, k);
@@ -415,10 +420,13 @@ static int grow(struct search *s, bool *found)
 				s->a = joined(s->arena, before, balanced(s->arena, q.x));
 			continue;
 		}
+		/* all of them are at the one offset, or at the other */
+		s->from = before.n;
+		s->to = before.n + 2 * k;
 		if (q.less >= odds) /* it is at the other offset that they overflow */
 			q.x = moved(s->arena, q.x);
 		/* Many questions later it must still be there. */
-		if (bisect(s, q.x) != 0 || holds(s, found, &misses) != 0)
+		if (bisect(s, q.x, found) != 0 || (*found && holds(s, found, &misses) != 0))
 			return -1;
 		if (*found)
 			return 0;
@@ -480,7 +488,7 @@ static int reduce_once(struct search *s, struct blocks *b, size_t *gone)
 	size_t from = 0, kept = 0;
 
 	*gone = 0;
-	for (size_t i = 0; i < b->n && *s->c->left > 0; i++) {
+	for (size_t i = 0; i<b->n && * s->c->left> 0; i++) {
 		struct comparison q = without(s, from, from + b->size[i]);
 
 		if (!b->needed[i] && decide(s, &q) != 0)
@@ -547,8 +555,11 @@ static int reduce(struct search *s, struct xr_conflict_set *set)
 		if (needed == 2 && beside_others(s, &still) != 0)
 			return -1;
 		if (needed == 2 && still) { /* each page is needed, twice over */
-			*set = (struct xr_conflict_set){XR_CONFLICT_FOUND, s->a.at,     s->x, s->a.n,
-			                                set->grown,        set->misses, s->at};
+			set->outcome = XR_CONFLICT_FOUND;
+			set->member = s->a.at;
+			set->n = s->a.n;
+			set->x = s->x;
+			set->at = s->at;
 			return 0;
 		}
 		needed = needed == 2 ? 0 : needed;
@@ -639,7 +650,8 @@ int xr_conflict_find(struct xr_conflict *c, struct xr_conflict_set *set)
 		return 0;
 	if (grow(&s, &found) != 0)
 		return -1;
-	set->grown = s.a.n;
+	set->from = s.from;
+	set->to = s.to;
 	if (found)
 		return reduce(&s, set) != 0 || (set->outcome == XR_CONFLICT_FOUND && check(&s, set) != 0) ? -1 : 0;
 	set->outcome = *c->left > 0 ? s.pool.n > NULLS + 1 ? XR_CONFLICT_LOST : XR_CONFLICT_NEVER : XR_CONFLICT_SPENT;

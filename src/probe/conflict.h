@@ -53,7 +53,7 @@ struct xr_conflict_set {
 	enum xr_conflict_outcome outcome;
 	uint32_t *member, x; /* items: as many as there are ways, and one too many */
 	size_t n;
-	size_t grown;        /* pages when some set overflowed */
+	size_t from, to;     /* some set overflowed between so many pages and so many */
 	double misses;       /* that x makes in a lap */
 	uint64_t at;         /* offset in the pages */
 };

@@ -49,11 +49,13 @@ static struct xr_spec lay(const struct xr_scatter *s, struct xr_arena *arena, si
 	for (size_t i = 0; i < n; i++) {
 		size_t j = i + (size_t)xr_rng_below(xr_run_rng(s->run), pool - i);
 		uint32_t drawn = slot[j];
+		/* either of a pair: else half of the sets would stay empty */
+		const uint64_t which = block * step < PAIR ? xr_rng_below(xr_run_rng(s->run), PAIR) : 0;
 
 		slot[j] = slot[i];
 		slot[i] = drawn;
 		for (size_t k = 0; k < block; k++)
-			xr_places_add(&places, (drawn * grain + k * step) * s->line);
+			xr_places_add(&places, (drawn * grain + k * step + which) * s->line);
 	}
 	xr_places_shuffle(&places, xr_run_rng(s->run));
 	no_streams(s, &places, arena);
@@ -82,7 +84,7 @@ static int ask_batch(const struct xr_scatter *s, const double *lines, size_t n, 
 	status = xr_run_time_with(s->run, &effort, spec, n, reading);
 	for (size_t i = 0; i < n && status == 0; i++)
 		if (reading[i].status == XR_READ_OK)
-			point[(*got)++] = (struct xr_scatter_point){lines[i], reading[i].cycles};
+			point[(*got)++] = (struct xr_scatter_point){lines[i], reading[i].cycles, s->block == 1};
 	xr_arena_release(&arena);
 	return status;
 }

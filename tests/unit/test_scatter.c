@@ -17,17 +17,21 @@ enum { KIB = 1024 };
 /* A second cache of 8 ways and 1 MiB behind an index nobody knows (Zen 4): pairs of random lines. Best and second
  * of five. */
 static const struct xr_scatter_point zen4[] = {
-	{4096, 21.738},  {4096, 21.956},  {5138, 21.757},  {5138, 21.822},  {6445, 22.022},  {6445, 22.074},
-	{8084, 22.660},  {8084, 22.871},  {9054, 23.730},  {9054, 24.232},  {10141, 25.293}, {10141, 33.796},
-	{11358, 26.824}, {11358, 26.902}, {12721, 29.419}, {12721, 29.518}, {14248, 32.635}, {14248, 32.705},
-	{15957, 37.298}, {15957, 37.562}, {17872, 41.963}, {17872, 41.994}, {20017, 45.805}, {20017, 46.219},
-	{22419, 49.169}, {22419, 49.248}, {25110, 52.143}, {25110, 52.786}, {31498, 58.504}, {31498, 58.771},
+	{4096, 21.738, false},  {4096, 21.956, false},  {5138, 21.757, false},  {5138, 21.822, false},
+	{6445, 22.022, false},  {6445, 22.074, false},  {8084, 22.660, false},  {8084, 22.871, false},
+	{9054, 23.730, false},  {9054, 24.232, false},  {10141, 25.293, false}, {10141, 33.796, false},
+	{11358, 26.824, false}, {11358, 26.902, false}, {12721, 29.419, false}, {12721, 29.518, false},
+	{14248, 32.635, false}, {14248, 32.705, false}, {15957, 37.298, false}, {15957, 37.562, false},
+	{17872, 41.963, false}, {17872, 41.994, false}, {20017, 45.805, false}, {20017, 46.219, false},
+	{22419, 49.169, false}, {22419, 49.248, false}, {25110, 52.143, false}, {25110, 52.786, false},
+	{31498, 58.504, false}, {31498, 58.771, false},
 };
 /* The same of 512 KiB, single lines, so that the lines' neighbours take a part of it (Zen 3). */
 static const struct xr_scatter_point zen3[] = {
-	{1103, 19.87},  {1378, 19.83},  {1722, 19.84},  {2152, 19.85},  {2690, 19.89},  {3362, 20.07},
-	{4202, 22.10},  {5252, 27.22},  {6565, 36.80},  {8206, 52.35},  {10257, 53.12}, {12821, 54.77},
-	{16026, 55.64}, {20032, 55.46}, {25040, 55.44}, {31300, 56.25},
+	{1103, 19.87, false},  {1378, 19.83, false},  {1722, 19.84, false},  {2152, 19.85, false},
+	{2690, 19.89, false},  {3362, 20.07, false},  {4202, 22.10, false},  {5252, 27.22, false},
+	{6565, 36.80, false},  {8206, 52.35, false},  {10257, 53.12, false}, {12821, 54.77, false},
+	{16026, 55.64, false}, {20032, 55.46, false}, {25040, 55.44, false}, {31300, 56.25, false},
 };
 
 static struct xr_scatter_answer infer(const struct xr_scatter_point *point, size_t n, size_t ways, double lost)
@@ -173,14 +177,15 @@ static void a_curve_that_no_cache_makes_is_none_of_these(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 24; i++) /* up and down */
-		point[i] = (struct xr_scatter_point){1000 * pow(1.2, (double)(i / 2)), i / 2 % 2 ? 20 : 60};
+		point[i] = (struct xr_scatter_point){1000 * pow(1.2, (double)(i / 2)), i / 2 % 2 ? 20 : 60, false};
 	a = infer(point, 24, 8, 0);
 	assert_true(a.none > 0.5 && isnan(a.capacity));
 }
 
 static void nothing_is_concluded_from_nothing(void **state)
 {
-	struct xr_scatter_point flat[6] = {{100, 5}, {200, 5}, {400, 5}, {800, 5}, {1600, 5}, {3200, 5}};
+	struct xr_scatter_point flat[6] = {{100, 5, false}, {200, 5, false},  {400, 5, false},
+	                                   {800, 5, false}, {1600, 5, false}, {3200, 5, false}};
 
 	(void)state;
 	assert_true(isnan(infer(flat, 6, 8, 0).capacity));

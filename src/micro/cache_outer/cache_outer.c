@@ -593,6 +593,10 @@ static int find_second(struct outer *o)
 		return -1;
 	if (found)
 		return 0;
+	if (o->first.way > 0 && laps.miss > 0 && find_anyhow(o, &found) != 0)
+		return -1;
+	if (found)
+		return 0;
 	/* Once more where somebody may have been in the way, and is not there all the time. */
 	for (int i = 0; i < (again ? 2 : 1) && g.n_said == 0; i++)
 		if (o->first.way > 0 && laps.miss > 0 && xr_geometry_find(&laps, &o->first, &g) != 0)

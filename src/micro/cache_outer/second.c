@@ -10,16 +10,17 @@
 #include <math.h>
 
 enum {
-	ATTEMPTS = 6,
-	HOPELESS = 3, /* of them: the fourth would not be found either */
+	ATTEMPTS = XR_SECOND_GROWTHS,
+	HOPELESS = 4, /* of them: the fifth would not be found either */
 	POOL_PAGES = 4096,
 	WAYS_MOST = XR_SECOND_WAYS,
 	POINTS = 11, /* of the law, */
 	DRAWS = 3,   /* each with so many draws of lines */
+	ALONE = 5,   /* points of lines without their neighbours */
 	COARSE = 16,
 	ESTIMATE_PAGES = 2048,
 };
-static const double visits_most = 2.4e6, visits_of_one = 1.2e6;
+static const double visits_most = 5e6, visits_of_one = 1.6e6;
 static const double far_more = 2; /* lines all over their pages make longer laps */
 static const double enough = 0.98;
 /* A set that was found, checked and verified is wrong one time in ten: a stranger that made a difference all the
@@ -117,6 +118,8 @@ static int attempt(struct xr_second_level *l, struct xr_conflict *c, struct xr_b
 			continue;
 		}
 		l->said[set.n]++;
+		if (!c->anywhere)
+			l->growth[l->n_growth++] = (struct xr_scatter_growth){(double)set.from, (double)set.to};
 		vote(belief, xr_run_arena(l->run), set.n);
 		best = xr_belief_best(belief, &l->p_ways);
 		l->ways = best < WAYS_MOST ? best + 1 : 0;
@@ -166,6 +169,9 @@ static struct xr_scatter_question question(const struct xr_second_level *l, cons
 	                                    .ways = l->ways,
 	                                    .regular = l->regular,
 	                                    .pairs = true,
+	                                    .growth = l->growth,
+	                                    .n_growth = l->n_growth,
+	                                    .item = (double)(l->page > l->first_way ? l->page : l->first_way),
 	                                    .expected = l->expected,
 	                                    .miss = l->far - l->near,
 	                                    .miss_off = miss_off,
@@ -231,8 +237,9 @@ int xr_second_capacity(struct xr_second_level *l)
 	const double pages_of_bytes = 600; /* the pool is several times the level */
 	struct xr_scatter_question q;
 	struct xr_scatter s;
+	static const double alone[ALONE] = {0.35, 0.5, 0.7, 1, 1.5};
 	double lines[POINTS];
-	size_t got;
+	size_t got, more;
 
 	if (xr_second_estimate(l) != 0)
 		return -1;
@@ -245,7 +252,13 @@ int xr_second_capacity(struct xr_second_level *l)
 		return -1;
 	l->n_curve = got;
 	l->scatter = s;
-	q = question(l, l->curve, got);
+	/* Where no way is known, neighbours are not asked for: one unknown more than walks can tell. */
+	s.block = 1;
+	for (size_t i = 0; i < ALONE; i++)
+		lines[i] = round(alone[i] * l->law.mean / (double)l->line);
+	if (l->ways && xr_scatter_ask(&s, lines, ALONE, DRAWS, l->curve + got, &more) != 0)
+		return -1;
+	q = question(l, l->curve, got + (l->ways ? more : 0));
 	l->law = xr_scatter_infer(xr_run_arena(l->run), &q);
 	return 0;
 }

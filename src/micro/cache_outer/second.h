@@ -8,7 +8,7 @@
 #include "probe/conflict.h"
 #include "probe/scatter.h"
 
-enum { XR_SECOND_POINTS = 64, XR_SECOND_WAYS = 64 };
+enum { XR_SECOND_POINTS = 64, XR_SECOND_WAYS = 64, XR_SECOND_GROWTHS = 8 };
 
 struct xr_second_level {
 	struct xr_run *run;
@@ -31,6 +31,8 @@ struct xr_second_level {
 	bool never;                   /* no line of one page offset ever made a difference */
 	bool regular;                 /* conflict sets were found among lines of one page offset */
 	size_t said[XR_SECOND_WAYS + 1]; /* conflict sets of so many members */
+	struct xr_scatter_growth growth[XR_SECOND_GROWTHS];
+	size_t n_growth;
 	struct xr_scatter_answer law;
 	struct xr_scatter_point *curve;
 	size_t n_curve;
