@@ -358,25 +358,25 @@ static double overflows(double sets, size_t ways, double n)
 }
 
 /* Log-likelihood of the growths. The lines of one offset reach all sets, or a power of two fewer: those whose index has
- * the bits of the offset in it. Where none but those of the item choose the rest, the two offsets have no set in common;
- * else they may. */
+ * the bits of the offset in it: of the offset in the page, where physical addresses choose the set plainly, or in the
+ * item, where virtual ones do. Then the two offsets have no set in common; else they may. */
 static double log_growth(const struct xr_scatter_question *q, const struct hypothesis *h)
 {
-	const double plain = 0.6; /* the lines of a page follow each other in most caches */
-	const double lines = q->item / q->line, most = log2(lines / h->parts);
+	const double plain = 0.6, virtual = 0.1, in_common = 0.5; /* of the caches that are built, about */
+	const double in_page = log2(q->page / q->line / h->parts), in_item = log2(q->item / q->line / h->parts);
 	double sum = 0;
 
-	for (double j = 0; j <= most; j++)
+	for (double j = 0; j <= in_item; j++)
 		for (int shared = 0; shared < 2; shared++) {
-			const double sets = fmax(1, h->sets / exp2(j));
-			double p = j == most ? plain * (shared ? 0.1 : 0.9) : (1 - plain) / most / 2;
+			const double sets = fmax(1, h->sets / exp2(j)), other = (1 - plain - virtual) / (1 + in_item) *
+			                                                        (shared ? in_common : 1 - in_common);
+			double p = other + (shared ? 0 : (j == in_page ? plain : 0) + (j == in_item ? virtual : 0));
 
 			for (size_t i = 0; i < q->n_growth; i++) {
 				const struct xr_scatter_growth *g = &q->growth[i];
-				const double before = shared ? overflows(sets, h->ways, g->from)
-				                             : 2 * overflows(sets, h->ways, g->from / 2),
-					     after = shared ? overflows(sets, h->ways, g->to)
-				                            : 2 * overflows(sets, h->ways, g->to / 2);
+				const double apart = shared ? 1 : 2;
+				const double before = apart * overflows(sets, h->ways, g->from / apart),
+					     after = apart * overflows(sets, h->ways, g->to / apart);
 
 				p *= (1 - stray_growth) * (exp(-before) - exp(-after)) + stray_growth / OCTAVES;
 			}

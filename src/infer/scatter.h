@@ -51,7 +51,8 @@ struct xr_scatter_question {
 	bool pairs;        /* lines were drawn in pairs of neighbours, or alone: a prefetcher may bring the other along */
 	const struct xr_scatter_growth *growth;
 	size_t n_growth;
-	double item;       /* bytes from item to item */
+	double page;       /* bytes of which each may lie anywhere */
+	double item;       /* bytes from item to item, a page or several */
 	double expected;   /* bytes that somebody else says it has; 0: nobody */
 	double most_lost;  /* share of the level that others may take: 0 on a machine of one's own */
 };

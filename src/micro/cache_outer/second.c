@@ -171,6 +171,7 @@ static struct xr_scatter_question question(const struct xr_second_level *l, cons
 	                                    .pairs = true,
 	                                    .growth = l->growth,
 	                                    .n_growth = l->n_growth,
+	                                    .page = (double)l->page,
 	                                    .item = (double)(l->page > l->first_way ? l->page : l->first_way),
 	                                    .expected = l->expected,
 	                                    .miss = l->far - l->near,
@@ -235,11 +236,10 @@ int xr_second_capacity(struct xr_second_level *l)
 {
 	static const double where[POINTS] = {0.45, 0.6, 0.7, 0.8, 0.9, 1, 1.15, 1.3, 1.6, 2.1, 3}; /* of the capacity */
 	const double pages_of_bytes = 600; /* the pool is several times the level */
-	struct xr_scatter_question q;
 	struct xr_scatter s;
 	static const double alone[ALONE] = {0.35, 0.5, 0.7, 1, 1.5};
 	double lines[POINTS];
-	size_t got, more;
+	size_t got;
 
 	if (xr_second_estimate(l) != 0)
 		return -1;
@@ -251,16 +251,23 @@ int xr_second_capacity(struct xr_second_level *l)
 	if (xr_scatter_ask(&s, lines, POINTS, DRAWS, l->curve, &got) != 0)
 		return -1;
 	l->n_curve = got;
+	l->n_alone = 0;
 	l->scatter = s;
-	/* Where no way is known, neighbours are not asked for: one unknown more than walks can tell. */
+	/* Where the ways are not known, neighbours are not asked for: one unknown more than walks can tell. */
 	s.block = 1;
 	for (size_t i = 0; i < ALONE; i++)
 		lines[i] = round(alone[i] * l->law.mean / (double)l->line);
-	if (l->ways && xr_scatter_ask(&s, lines, ALONE, DRAWS, l->curve + got, &more) != 0)
+	if (l->ways && xr_scatter_ask(&s, lines, ALONE, DRAWS, l->curve + got, &l->n_alone) != 0)
 		return -1;
-	q = question(l, l->curve, got + (l->ways ? more : 0));
-	l->law = xr_scatter_infer(xr_run_arena(l->run), &q);
+	xr_second_weigh(l);
 	return 0;
+}
+
+void xr_second_weigh(struct xr_second_level *l)
+{
+	const struct xr_scatter_question q = question(l, l->curve, l->n_curve + l->n_alone);
+
+	l->law = xr_scatter_infer(xr_run_arena(l->run), &q);
 }
 
 /* ---- line ------------------------------------------------------------------------------------------------------------ */

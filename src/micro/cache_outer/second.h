@@ -13,33 +13,33 @@ enum { XR_SECOND_POINTS = 64, XR_SECOND_WAYS = 64, XR_SECOND_GROWTHS = 8 };
 struct xr_second_level {
 	struct xr_run *run;
 	/* What is known: */
-	unsigned buffer;              /* id; the next one is used, too */
-	uint64_t page, line;          /* line of the first level */
+	unsigned buffer;     /* id; the next one is used, too */
+	uint64_t page, line; /* line of the first level */
 	size_t first_ways;
-	uint64_t first_way;           /* bytes */
-	double near, far;             /* latencies of this level and the next, about */
-	uint64_t room;                /* bytes that a buffer may have */
-	double tlb_pages;             /* that the first TLB holds; 0: there is none */
-	bool shared_core;             /* somebody else uses the core, and with it this level */
-	double quiet_ns;              /* for each question */
-	double expected;              /* capacity, of another witness; 0: there is none */
-	struct xr_effort effort;      /* {0}: quick; for coarse clocks */
+	uint64_t first_way;      /* bytes */
+	double near, far;        /* latencies of this level and the next, about */
+	uint64_t room;           /* bytes that a buffer may have */
+	double tlb_pages;        /* that the first TLB holds; 0: there is none */
+	bool shared_core;        /* somebody else uses the core, and with it this level */
+	double quiet_ns;         /* for each question */
+	double expected;         /* capacity, of another witness; 0: there is none */
+	struct xr_effort effort; /* {0}: quick; for coarse clocks */
 	/* What is found: */
-	size_t ways;                  /* 0: not found */
+	size_t ways; /* 0: not found */
 	double p_ways;
-	size_t sets_found, sets_tried; /* conflict sets that say so; attempts */
-	bool never;                   /* no line of one page offset ever made a difference */
-	bool regular;                 /* conflict sets were found among lines of one page offset */
+	size_t sets_found, sets_tried;   /* conflict sets that say so; attempts */
+	bool never;                      /* no line of one page offset ever made a difference */
+	bool regular;                    /* conflict sets were found among lines of one page offset */
 	size_t said[XR_SECOND_WAYS + 1]; /* conflict sets of so many members */
 	struct xr_scatter_growth growth[XR_SECOND_GROWTHS];
 	size_t n_growth;
 	struct xr_scatter_answer law;
 	struct xr_scatter_point *curve;
-	size_t n_curve;
-	struct xr_scatter scatter;    /* that it was asked with */
-	uint64_t outer_line;          /* bytes that come at a time; 0: not found */
+	size_t n_curve, n_alone;   /* points of pairs, and behind them of lines alone */
+	struct xr_scatter scatter; /* that it was asked with */
+	uint64_t outer_line;       /* bytes that come at a time; 0: not found */
 	double p_line;
-	const char *trouble;          /* why there are no ways */
+	const char *trouble; /* why there are no ways */
 };
 
 /* Its latency, by lines spread over all sets of both levels in pages that the first TLB holds: lines of one set
@@ -52,6 +52,7 @@ int xr_second_latency(const struct xr_second_level *level, double *cycles, doubl
 int xr_second_ways(struct xr_second_level *level);
 int xr_second_estimate(struct xr_second_level *level); /* the law alone, from few walks */
 int xr_second_capacity(struct xr_second_level *level);
-int xr_second_line(struct xr_second_level *level); /* after the capacity, which it may correct */
+void xr_second_weigh(struct xr_second_level *level); /* the same walks again, with another `expected` */
+int xr_second_line(struct xr_second_level *level);   /* after the capacity, which it may correct */
 
 #endif
