@@ -518,6 +518,8 @@ static int beside_others(struct search *s, bool *still)
 			used++;
 		else
 			rest.at[rest.n++] = s->innocent.at[i];
+	if (count_at(rest, 0) < s->fill || count_at(rest, MOVED) < s->fill) /* there are no others */
+		return 0;
 	s->innocent = rest;
 	if (holds(s, still, &misses) != 0)
 		return -1;
@@ -562,6 +564,7 @@ static int reduce(struct search *s, struct xr_conflict_set *set)
 			set->at = s->at;
 			return 0;
 		}
+		setbacks += needed == 2;
 		needed = needed == 2 ? 0 : needed;
 		divide(s, &b, s->a.n);
 	}

@@ -170,6 +170,41 @@ static void pairs_that_come_along_and_pairs_that_are_one_line_are_known(void **s
 	}
 }
 
+/* Pairs of a cache of 1 MiB, tree-PLRU, whose prefetcher brings the other line of each pair: one of 768 KiB that replaces
+ * at random fits as well. How many pages it took until a set overflowed tells. */
+static void the_growth_of_conflict_sets_tells_what_the_law_leaves_open(void **state)
+{
+	static const struct xr_scatter_point point[] = {
+		{7282, 21.4, false},  {9708, 23.2, false},  {11326, 26.1, false}, {12944, 27.8, false},
+		{14562, 30.4, false}, {16180, 33.4, false}, {18608, 37.1, false}, {21034, 39.6, false},
+		{25888, 43.3, false}, {33978, 46.9, false}, {48540, 50.4, false}, {7282, 21.6, false},
+		{9708, 23.7, false},  {11326, 25.4, false}, {12944, 28.3, false}, {14562, 31.0, false},
+		{16180, 33.7, false}, {18608, 37.3, false}, {21034, 39.7, false}, {25888, 43.4, false},
+		{33978, 46.8, false}, {48540, 50.4, false},
+	};
+	const struct xr_scatter_growth fits_128_classes[] = {{598, 746}, {672, 840}, {532, 664}};
+	struct xr_scatter_question q = {.point = point,
+	                                .n = sizeof point / sizeof *point,
+	                                .line = 64,
+	                                .ways = 8,
+	                                .pairs = true,
+	                                .miss = 36,
+	                                .miss_off = 0.2,
+	                                .page = 4096,
+	                                .item = 4096};
+	struct xr_arena arena = {0};
+	struct xr_scatter_answer law, both;
+
+	(void)state;
+	law = xr_scatter_infer(&arena, &q);
+	q.growth = fits_128_classes;
+	q.n_growth = 3;
+	both = xr_scatter_infer(&arena, &q);
+	assert_true(!(law.capacity == 1024 * KIB && law.p_capacity > 0.9));
+	assert_true(both.capacity == 1024 * KIB);
+	xr_arena_release(&arena);
+}
+
 static void a_curve_that_no_cache_makes_is_none_of_these(void **state)
 {
 	struct xr_scatter_point point[24];
@@ -198,6 +233,7 @@ int main(void)
 		cmocka_unit_test(real_curves_have_their_capacity),
 		cmocka_unit_test(any_cache_is_found_again),
 		cmocka_unit_test(pairs_that_come_along_and_pairs_that_are_one_line_are_known),
+		cmocka_unit_test(the_growth_of_conflict_sets_tells_what_the_law_leaves_open),
 		cmocka_unit_test(a_curve_that_no_cache_makes_is_none_of_these),
 		cmocka_unit_test(nothing_is_concluded_from_nothing),
 	};

@@ -15,7 +15,7 @@ enum {
 	POOL_PAGES = 4096,
 	WAYS_MOST = XR_SECOND_WAYS,
 	POINTS = 11, /* of the law, */
-	DRAWS = 3,   /* each with so many draws of lines */
+	DRAWS = 2,   /* each with so many draws of lines */
 	ALONE = 5,   /* points of lines without their neighbours */
 	COARSE = 16,
 	ESTIMATE_PAGES = 2048,
