@@ -345,10 +345,13 @@ static void qlru_update(const struct xr_array *a, uint64_t *lines, uint32_t upda
 {
 	const bool spared = (update == 1 || update == 3) && used < a->ways;
 	uint32_t oldest = 0;
-	for (uint32_t w = 0; w < a->ways; w++)
-		if (!(update == 1 && w == used) && age_of(lines[w]) > oldest)
-			oldest = age_of(lines[w]);
-	if (oldest == 3 || a->ways == 1)
+	for (uint32_t w = 0; w < a->ways; w++) {
+		const uint32_t age = update == 1 && w == used ? 0 : age_of(lines[w]);
+		if (age == 3) /* there is one to go: nobody grows older */
+			return;
+		oldest = age > oldest ? age : oldest;
+	}
+	if (a->ways == 1)
 		return;
 	const uint32_t by = update < 2 ? 3 - oldest : 1;
 	for (uint32_t w = 0; w < a->ways; w++)
@@ -419,13 +422,13 @@ static bool by_age(const struct xr_array *a)
 static uint64_t *move_to_front(struct xr_array *a, uint64_t set, uint32_t way)
 {
 	uint64_t *lines = a->word + set * a->ways, line = lines[way];
-	for (uint32_t w = way; w; w--)
-		lines[w] = lines[w - 1];
+	if (!way)
+		return lines;
+	memmove(lines + 1, lines, way * sizeof *lines);
 	lines[0] = line;
-	if (a->tag && way) {
+	if (a->tag) {
 		uint8_t *tags = a->tag + set * a->row, tag = tags[way];
-		for (uint32_t w = way; w; w--)
-			tags[w] = tags[w - 1];
+		memmove(tags + 1, tags, way);
 		tags[0] = tag;
 	}
 	return lines;
