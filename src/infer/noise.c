@@ -43,7 +43,7 @@ static bool plausible(double x)
 
 double xr_noise_log(const struct xr_noise *n, double predicted, double seen, double slack)
 {
-	double nothing = n->anything / (2 * reach), sigma = hypot(n->sigma, slack), y;
+	double nothing = n->anything / (2 * reach), sigma = xr_noise_both(n->sigma, slack), y;
 
 	if (!plausible(seen) || !plausible(predicted))
 		return log(nothing);

@@ -10,6 +10,7 @@
 #ifndef XR_INFER_NOISE_H
 #define XR_INFER_NOISE_H
 
+#include <math.h>
 #include <stddef.h>
 
 struct xr_noise {
@@ -35,6 +36,12 @@ double xr_noise_log(const struct xr_noise *noise, double predicted, double seen,
 /* The same for a reading about which nothing is predicted but that it lies in least … most: what "none of these"
  * says. */
 double xr_noise_log_none(const struct xr_noise *noise, double least, double most, double seen);
+
+/* Of two errors that know nothing of each other. hypot() is also right where squares overflow, at four times the cost. */
+static inline double xr_noise_both(double a, double b)
+{
+	return sqrt(a * a + b * b);
+}
 
 /* Standard deviation of the mean of k readings, tails trimmed. */
 double xr_noise_of_mean(const struct xr_noise *noise, double k);

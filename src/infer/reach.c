@@ -34,8 +34,8 @@ static double log_one(const struct xr_walk_seen *w, double more, bool elsewhere,
 {
 	if (elsewhere)
 		return xr_noise_log_none(noise, 0.5 * w->twin, most, w->seen);
-	double spread = hypot(hypot(noise->sigma, XR_TWINS_DIFFER), w->error);
-	return xr_noise_log(noise, w->twin + more, w->seen, hypot(spread, uneven * more / (w->twin + more)));
+	double spread = xr_noise_both(xr_noise_both(noise->sigma, XR_TWINS_DIFFER), w->error);
+	return xr_noise_log(noise, w->twin + more, w->seen, xr_noise_both(spread, uneven * more / (w->twin + more)));
 }
 
 static double log_of(const struct xr_walk_seen *w, size_t n, double size, double sharp, double miss, double most,

@@ -423,7 +423,7 @@ double xr_stack_tells(struct xr_stack *s, const struct xr_conflict_point *questi
 			log(fmax(0.1, 1 + (s->h[i].penalty[0] * xr_conflict_share(&s->c, &s->h[i].model, question, 0) +
 		                           s->h[i].penalty[1] * xr_conflict_share(&s->c, &s->h[i].model, question, 1)) /
 		                                      base));
-	return xr_belief_tells(&doubted, predicted, hypot(s->c.noise.sigma, 0.01));
+	return xr_belief_tells(&doubted, predicted, xr_noise_both(s->c.noise.sigma, 0.01));
 }
 
 size_t xr_stack_best(const struct xr_stack *s, double *p, double *p_capacity)

@@ -116,7 +116,8 @@ static double predicted(const struct hypothesis *h, const struct shares *s, size
 	double share =
 		(1 - others) * *share_at(s, h->ways, h->sharp, i) + others * *share_at(s, h->ways - 1, h->sharp, i);
 
-	*slack = hypot(hypot(uneven * h->miss * share / (w->twin + h->miss * share), XR_TWINS_DIFFER), w->error);
+	*slack = xr_noise_both(xr_noise_both(uneven * h->miss * share / (w->twin + h->miss * share), XR_TWINS_DIFFER),
+	                       w->error);
 	return w->twin + h->miss * share;
 }
 
@@ -140,7 +141,7 @@ static double log_of_walk(const struct hypothesis *h, const struct shares *s, co
 	if (blurred && !fits)
 		return as_it_likes;
 	exact = predicted(h, s, index_of(s, w->n), w, &slack);
-	exact = xr_noise_log(noise, exact, w->seen, hypot(slack, noise->sigma)); /* the twin's own, too */
+	exact = xr_noise_log(noise, exact, w->seen, xr_noise_both(slack, noise->sigma)); /* the twin's own, too */
 	/* Either, with one half; what so many places do they do every time, so that counts once. */
 	return blurred ? fmax(exact, as_it_likes) - log(2) / s->times[index_of(s, w->n)] : exact;
 }
@@ -155,21 +156,31 @@ static void log_by_moment(const struct hypothesis *h, const struct shares *s, co
 	}
 }
 
-/* Of all moments, where somebody may have had places at some. by_moment: see log_of_ways(). */
-static double log_in_company(const double *by_moment, size_t moments, size_t at, size_t fewest, double bursts)
+/* Logarithms of each moment become ratios to its likeliest, top[m]: who is below e^-700 is out anyhow. */
+static void to_ratios(double *by_moment, size_t n_ways, size_t moments, double *top)
+{
+	for (size_t m = 0; m < moments; m++) {
+		top[m] = by_moment[m];
+		for (size_t i = 1; i < n_ways; i++)
+			top[m] = fmax(top[m], by_moment[i * moments + m]);
+		for (size_t i = 0; i < n_ways; i++)
+			by_moment[i * moments + m] = exp(by_moment[i * moments + m] - top[m]);
+	}
+}
+
+/* Of all moments, where somebody may have had places at some. ratio, top: see to_ratios(). */
+static double log_in_company(const double *ratio, const double *top, size_t moments, size_t at, size_t fewest,
+                             double bursts)
 {
 	double sum = 0;
 
 	for (size_t m = 0; m < moments; m++) {
-		const double alone = by_moment[at * moments + m];
-		double top = alone, taken = 0;
+		double taken = 0;
 
 		for (size_t k = fewest; k < at; k++)
-			top = fmax(top, by_moment[k * moments + m]);
-		for (size_t k = fewest; k < at; k++)
-			taken += exp(by_moment[k * moments + m] - top);
+			taken += ratio[k * moments + m];
 		taken *= at > fewest ? bursts / (double)(at - fewest) : 0;
-		sum += top + log((1 - bursts) * exp(alone - top) + taken + 1e-300);
+		sum += top[m] + log((1 - bursts) * ratio[at * moments + m] + taken + 1e-300);
 	}
 	return sum;
 }
@@ -301,19 +312,22 @@ struct xr_ways xr_ways_of(struct xr_arena *arena, size_t lo, size_t hi, const st
 	}
 	s = shares_of(arena, lo - fewer * every, hi, every, scratch, n);
 	r.excess = excess_of(walk, n, scratch);
-	double *by_moment = xr_arena_array(arena, double, (n_ways + fewer) * moments + 1);
+	double *by_moment = xr_arena_array(arena, double, (n_ways + fewer) * moments + 1),
+	       *top = xr_arena_array(arena, double, moments + 1);
 	for (int kind = 0; kind < XR_MISSRATE_SHARPS * BLURS; kind++)
 		for (int c = 0; c < COMPANIES; c++) {
 			struct hypothesis like_these = {lo, kind / BLURS, c, kind % BLURS, 0};
 
-			if (c == 0 || company[c].steady != company[c - 1].steady)
+			if (c == 0 || company[c].steady != company[c - 1].steady) {
 				log_of_ways(&like_these, n_ways + fewer, &s, walk, n, noise, moments, scratch,
 				            by_moment);
+				to_ratios(by_moment, n_ways + fewer, moments, top);
+			}
 			for (size_t i = 0; i < n_ways; i++, k++) {
 				h[k] = like_these;
 				h[k].ways = lo + i * every;
 				h[k].miss = cost_of_miss(&h[k], &s, walk, n, scratch);
-				log[k] = h[k].miss > 0 ? log_in_company(by_moment, moments, i + fewer,
+				log[k] = h[k].miss > 0 ? log_in_company(by_moment, top, moments, i + fewer,
 				                                        half_of(&s, h[k].ways), company[c].bursts)
 				                       : -1e6;
 				prior[k] = company[c].prior * blurred_prior[kind % BLURS] * built(h[k].ways);
@@ -323,7 +337,7 @@ struct xr_ways xr_ways_of(struct xr_arena *arena, size_t lo, size_t hi, const st
 	xr_belief_add(&b, log, none, 1);
 	sum_up(&r, &b, h, lo, hi, every);
 	if (r.p > 0)
-		next_question(arena, &r, &b, h, &s, &like, hypot(M_SQRT2 * noise->sigma, XR_TWINS_DIFFER));
+		next_question(arena, &r, &b, h, &s, &like, xr_noise_both(M_SQRT2 * noise->sigma, XR_TWINS_DIFFER));
 	return r;
 }
 
@@ -338,7 +352,7 @@ double xr_ways_overflow(const struct xr_walk_seen *walk, size_t n, double miss, 
 		double log_odds = 0, fits = 0, over = 0;
 
 		for (size_t i = 0; i < n; i++) {
-			const double slack = hypot(hypot(noise->sigma, XR_TWINS_DIFFER), walk[i].error);
+			const double slack = xr_noise_both(xr_noise_both(noise->sigma, XR_TWINS_DIFFER), walk[i].error);
 
 			fits += xr_noise_log(noise, walk[i].twin + company[c].steady * miss / 2, walk[i].seen, slack);
 			/* from random replacement, a quarter more than fit, to LRU and dearer misses */
