@@ -494,10 +494,25 @@ static void put_differences(struct screen *s, size_t lines_max)
 	}
 }
 
-/* What people ask for first, first. */
+/* What people ask for first, first: what the hierarchy shows, then what is behind it. */
 static int rank(const char *id)
 {
-	static const char *const order[] = {"cache", "tlb", "memory", "cpu", "op", "registers", "threads"};
+	static const char *const order[] = {"cpu.frequency",
+	                                    "cache.l1d.capacity",
+	                                    "cache.l1d.latency",
+	                                    "cache.l2.capacity",
+	                                    "cache.l2.latency",
+	                                    "cache.l3.capacity",
+	                                    "cache.l3.latency",
+	                                    "memory.latency",
+	                                    "tlb.d1.entries",
+	                                    "tlb.d2.entries",
+	                                    "cache",
+	                                    "tlb",
+	                                    "memory",
+	                                    "op",
+	                                    "registers",
+	                                    "threads"};
 	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
 		if (xr_id_matches(id, order[i]))
 			return (int)i;
