@@ -15,8 +15,16 @@ static bool known(const struct xr_fact *fact)
 	return fact && fact->status == XR_OK && fact->value;
 }
 
+/* How much others disturbed is no property of the machine: it is another in every run. */
+static bool of_the_moment(const char *id)
+{
+	return xr_id_matches(id, "noise");
+}
+
 static enum xr_agreement compare(const struct pair *pair)
 {
+	if (of_the_moment(pair->id))
+		return XR_UNKNOWN;
 	if (known(pair->a) && known(pair->b))
 		return xr_values_agree(pair->a->value, pair->b->value, pair->a->unit, pair->id) ? XR_AGREE : XR_DIFFER;
 	return known(pair->a) || known(pair->b) ? XR_MISSING : XR_UNKNOWN;
@@ -40,7 +48,7 @@ static const char *verdict_of(struct xr_arena *arena, const struct pair *pair, e
 	case XR_MISSING:
 		return known(pair->a) ? "only in the first" : "only in the second";
 	default:
-		return "unknown";
+		return of_the_moment(pair->id) ? "of the moment" : "unknown";
 	}
 }
 
@@ -63,6 +71,13 @@ static struct pair *pair_up(struct xr_arena *arena, const struct xr_description 
 	return pairs;
 }
 
+/* Of a path: what tells two files apart, as a rule. */
+static const char *last_part(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+	return slash && slash[1] ? slash + 1 : name;
+}
+
 static struct xr_verdict_counts report(FILE *out, const struct xr_description *a, const struct xr_description *b,
                                        const char *a_name, const char *b_name, const struct xr_style *style, bool all,
                                        bool b_rules)
@@ -72,7 +87,10 @@ static struct xr_verdict_counts report(FILE *out, const struct xr_description *a
 	struct xr_table table;
 	size_t n;
 	const struct pair *pairs = pair_up(&arena, a, b, &n);
-	const char *headings[] = {"fact", xr_safe_text(&arena, a_name), xr_safe_text(&arena, b_name), "verdict"};
+	const char *a_last = last_part(a_name), *b_last = last_part(b_name);
+	const bool apart = strcmp(a_last, b_last) != 0;
+	const char *headings[] = {"fact", xr_safe_text(&arena, apart ? a_last : a_name),
+	                          xr_safe_text(&arena, apart ? b_last : b_name), "verdict"};
 	xr_table_init(&table, &arena, headings, 4);
 	table.whole = true;
 	for (size_t i = 0; i < n; i++) {

@@ -93,3 +93,10 @@ Verdict: not the same machine, or not in the same state.
 $ xray check m.json --against none.json
 2| xray: cannot read none.json: No such file or directory
 ? 2
+
+# How much others disturbed is no property of a machine; files are called by what tells them apart.
+$ mkdir -p far; sed 's/"noise.lost": {"status": "ok", "value": [0-9.e-]*/"noise.lost": {"status": "ok", "value": 0.9/' $TOP/tests/data/genoa.json > far/other.json; xray diff far/other.json $TOP/tests/data/genoa.json
+498 agree, 0 differ, 0 in one only, 64 in neither.
+$ xray diff --all far/other.json $TOP/tests/data/genoa.json | grep -E 'noise.lost|^  fact'
+  fact * other.json * genoa.json * verdict
+  noise.lost * 0.90 * 0.08 * of the moment
