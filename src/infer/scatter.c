@@ -470,6 +470,8 @@ struct xr_scatter_answer xr_scatter_infer(struct xr_arena *arena, const struct x
 		a.p_expected += fabs(capacity[i] / q->expected - 1) < 1e-3 ? xr_belief_p(&b, i) : 0;
 		a.p_half += fabs(2 * capacity[i] / q->expected - 1) < 1e-3 ? xr_belief_p(&b, i) : 0;
 	}
+	for (size_t i = 0; i < n; i++)
+		a.p_one += h[i].parts > 1 ? xr_belief_p(&b, i) : 0;
 	mean_of(&b, best, capacity, &a);
 	return a;
 }

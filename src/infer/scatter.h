@@ -64,6 +64,7 @@ struct xr_scatter_answer {
 	/* of the capacity, whatever number of sets is likely: bytes, relative standard deviation */
 	double mean, spread;
 	double p_expected, p_half;   /* probability of the capacity that was expected, and of half of it */
+	double p_one;                /* probability that two neighbours are one line of this level */
 	double none;                 /* probability */
 };
 

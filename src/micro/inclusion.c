@@ -149,6 +149,22 @@ static int lay_out(struct set *s, double capacity, double ways, uint64_t first_w
 	return 0;
 }
 
+/* At the place of x in another item than those of the set. */
+static uint64_t stranger(const struct set *s, uint64_t item)
+{
+	const uint64_t items = s->buffer.bytes / item;
+	uint64_t z;
+	bool taken;
+
+	do {
+		z = xr_rng_below(xr_run_rng(s->run), items);
+		taken = z == s->x / item;
+		for (size_t i = 0; i < s->n; i++)
+			taken |= z == s->g[i] / item;
+	} while (taken);
+	return z * item + s->x % item;
+}
+
 static int search(struct set *s, uint64_t page, uint64_t first_way)
 {
 	const uint64_t item = page > first_way ? page : first_way;
@@ -176,15 +192,11 @@ static int search(struct set *s, uint64_t page, uint64_t first_way)
 			continue;
 		}
 		s->n = found.n;
-		s->x = found.x * item + found.at;
+		s->x = found.x;
 		for (size_t k = 0; k < found.n; k++)
-			s->g[k] = found.member[k] * item + found.at;
-		for (int k = 0; k < STRANGERS; k++) { /* none of the set, most likely */
-			uint64_t z = xr_rng_below(xr_run_rng(s->run), s->buffer.bytes / item);
-			for (size_t j = 0; j < found.n; j++)
-				z = z == found.member[j] || z == found.x ? (z + 1) % (s->buffer.bytes / item) : z;
-			s->z[k] = z * item + found.at;
-		}
+			s->g[k] = found.member[k];
+		for (int k = 0; k < STRANGERS; k++) /* none of the set, most likely */
+			s->z[k] = stranger(s, item);
 	}
 	return 0;
 }

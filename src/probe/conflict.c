@@ -109,13 +109,15 @@ static void shuffle(struct list l, struct xr_rng *rng)
 
 /* ---- asking -------------------------------------------------------------------------------------------------------- */
 
+static uint64_t address_of(const struct search *s, uint32_t page)
+{
+	return (page & ~MOVED) * s->c->item + (page & MOVED ? s->elsewhere : s->at);
+}
+
 static void add(const struct search *s, struct xr_places *places, struct list l, bool move, uint64_t by)
 {
-	for (size_t i = 0; i < l.n; i++) {
-		bool moved = (l.at[i] & MOVED) != 0;
-
-		xr_places_add(places, (l.at[i] & ~MOVED) * s->c->item + (moved != move ? s->elsewhere : s->at) + by);
-	}
+	for (size_t i = 0; i < l.n; i++)
+		xr_places_add(places, address_of(s, l.at[i] ^ (move ? MOVED : 0)) + by);
 }
 
 /* Both laps; returns their length. Of each page both lines of a pair are visited, since a prefetcher may bring
@@ -558,10 +560,11 @@ static int reduce(struct search *s, struct xr_conflict_set *set)
 			return -1;
 		if (needed == 2 && still) { /* each page is needed, twice over */
 			set->outcome = XR_CONFLICT_FOUND;
-			set->member = s->a.at;
 			set->n = s->a.n;
-			set->x = s->x;
-			set->at = s->at;
+			set->x = address_of(s, s->x);
+			set->member = xr_arena_array(s->arena, uint64_t, s->a.n);
+			for (size_t i = 0; i < s->a.n; i++)
+				set->member[i] = address_of(s, s->a.at[i]);
 			return 0;
 		}
 		setbacks += needed == 2;

@@ -38,24 +38,23 @@ struct xr_conflict {
 	double quiet_ns;         /* to wait at most, in each question, for moments in which nobody else uses the core */
 	/* lines all over their pages: for an index that scatters each line. Longer laps. Sets `item` */
 	bool anywhere;
-	bool settled;            /* lines of earlier laps are driven out first: a tree may keep such for ever. Slower */
-	double *left;            /* visits that may still be made */
+	bool settled; /* lines of earlier laps are driven out first: a tree may keep such for ever. Slower */
+	double *left; /* visits that may still be made */
 };
 
 enum xr_conflict_outcome {
 	XR_CONFLICT_FOUND,
-	XR_CONFLICT_NEVER,     /* no page ever made a difference: the level holds all of them, or none */
-	XR_CONFLICT_LOST,      /* the difference was lost on the way */
-	XR_CONFLICT_SPENT,     /* out of visits */
+	XR_CONFLICT_NEVER, /* no page ever made a difference: the level holds all of them, or none */
+	XR_CONFLICT_LOST,  /* the difference was lost on the way */
+	XR_CONFLICT_SPENT, /* out of visits */
 };
 
 struct xr_conflict_set {
 	enum xr_conflict_outcome outcome;
-	uint32_t *member, x; /* items: as many as there are ways, and one too many */
+	uint64_t *member, x; /* bytes in the buffer: as many lines as there are ways, and one too many */
 	size_t n;
-	size_t from, to;     /* some set overflowed between so many pages and so many */
-	double misses;       /* that x makes in a lap */
-	uint64_t at;         /* offset in the pages */
+	size_t from, to; /* some set overflowed between so many pages and so many */
+	double misses;   /* that x makes in a lap */
 };
 
 /* 0, or -1 as xr_run_time(). */

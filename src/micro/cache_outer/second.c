@@ -313,8 +313,10 @@ int xr_second_line(struct xr_second_level *l)
 		}
 	}
 	best = xr_belief_best(&belief, &l->p_line);
-	if (best == MULTIPLES)
-		return 0;
+	if (best == MULTIPLES) { /* of any policy, the law tells one line from two */
+		l->p_line = fmax(l->law.p_one, 1 - l->law.p_one) - l->law.none;
+		best = l->law.p_one > 0.5;
+	}
 	l->outer_line = l->line << best;
 	if (best == 2) /* pairs filled only half of it */
 		l->law.capacity *= 2;
