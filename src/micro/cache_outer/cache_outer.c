@@ -173,6 +173,10 @@ static void put_levels(struct xr_outer *o)
 	if (quick)
 		xr_fact_note(fact,
 		             "what is behind them is quick for memory: a cache larger than all that was walked over?");
+	if (o->h.n == 3 &&
+	    xr_outer_walks_find(o, 1) > XR_OUTER_CONTRADICTS * xr_run_number(o->run, "cache.l2.capacity", INFINITY))
+		xr_fact_doubt(fact, "walks find %.0f KiB before memory: a level may have been overlooked",
+		              xr_outer_walks_find(o, 1) / 1024);
 	xr_fact_add_series(fact, "cache.staircase");
 	xr_fact_add_series(fact, "cache.walk");
 	for (size_t l = 1; l + 1 < o->h.n; l++) {

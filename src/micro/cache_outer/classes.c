@@ -77,7 +77,7 @@ static struct xr_fact *put_capacity(struct xr_outer *o, size_t level, const stru
 
 /* What walks over all lines find of a level; 0: all of them were larger than it. Of one that hardly differs from
  * the next level, that difference is as much error as what was kept. */
-static double walks_find(struct xr_outer *o, size_t level)
+double xr_outer_walks_find(struct xr_outer *o, size_t level)
 {
 	const double outmost = 0.2;
 	const struct xr_effective e = xr_outer_effective(o, level);
@@ -93,9 +93,9 @@ static double walks_find(struct xr_outer *o, size_t level)
 
 void xr_outer_put_classes(struct xr_outer *o, size_t level, const struct xr_geometry *g)
 {
-	const double contradicts = 4, differs = 1.6;
+	const double contradicts = XR_OUTER_CONTRADICTS, differs = 1.6;
 	struct xr_description *d = xr_run_description(o->run);
-	double sure = sure_of_votes(g->agree, g->n_said), line, way, share, kept = walks_find(o, level), bytes;
+	double sure = sure_of_votes(g->agree, g->n_said), line, way, share, kept = xr_outer_walks_find(o, level), bytes;
 	double page = (double)(o->evict.page ? o->evict.page : o->evict.item);
 	struct xr_fact *fact[2];
 

@@ -37,6 +37,7 @@ static struct xr_second_level second_for(struct xr_outer *o)
 static void put_second(struct xr_outer *o, const struct xr_second_level *l)
 {
 	const double without_ways = 0.7; /* the law has the steepness of a curve from the ways, or from the policy */
+	const double contradicted = 0.75; /* a miss does not cost what the latencies say: one of both is wrong */
 	struct xr_description *d = xr_run_description(o->run);
 	double x[XR_SECOND_POINTS], y[XR_SECOND_POINTS];
 	struct xr_fact *fact;
@@ -57,7 +58,8 @@ static void put_second(struct xr_outer *o, const struct xr_second_level *l)
 	}
 	if (isfinite(l->law.capacity)) {
 		fact = xr_fact_count(d, xr_outer_id(o, 1, "capacity"), (long long)l->law.capacity, "bytes",
-		                     l->law.p_capacity * (l->ways ? l->p_ways : without_ways),
+		                     l->law.p_capacity * (l->ways ? l->p_ways : without_ways) *
+		                             (l->miss_open ? contradicted : 1),
 		                     "random lines against the law of full sets");
 		xr_fact_add_series(fact, "cache.l2.scatter");
 	} else {

@@ -11,6 +11,7 @@
 
 #define XR_OUTER_PATIENCE_NS 0.8e9          /* for a neighbour to pause, all in all */
 #define XR_OUTER_MOST (UINT64_C(256) << 20) /* bytes that are walked over */
+#define XR_OUTER_CONTRADICTS 4              /* times a capacity: walks never find so much of it */
 #define XR_OUTER_MOST_SURE 0.88             /* of what a convention cuts out of a slope */
 
 enum { XR_OUTER_BUFFER = 20 }; /* id; twins and packed lines follow, then dense walks */
@@ -41,6 +42,7 @@ void xr_outer_put_line(struct xr_outer *outer, size_t level, double line, double
 
 /* Walks over all lines; the effective capacity by them, found with xr_effective_find(). */
 struct xr_walk xr_outer_walk(const struct xr_outer *outer);
+double xr_outer_walks_find(struct xr_outer *outer, size_t level); /* bytes; 0: all walks were larger than the level */
 struct xr_effective xr_outer_effective(struct xr_outer *outer, size_t level);
 int xr_outer_put_effective(struct xr_outer *outer, size_t level, const struct xr_effective *found, const char *why);
 

@@ -23,6 +23,7 @@ enum {
 static const double visits_most = 5e6, visits_of_one = 1.6e6;
 static const double far_more = 2; /* lines all over their pages make longer laps */
 static const double enough = 0.98;
+static const double least_miss = 2; /* times the latency of the level: no next one is built nearer */
 /* A set that was found, checked and verified is wrong one time in ten: a stranger that made a difference all the
  * same. */
 static const double reliable = 0.9;
@@ -111,6 +112,9 @@ static int attempt(struct xr_second_level *l, struct xr_conflict *c, struct xr_b
 		if (set.outcome != XR_CONFLICT_FOUND || set.n == 0 || set.n > WAYS_MOST) {
 			l->trouble = troubles[set.outcome];
 			c->settled = true;
+			/* The next level may have been overlooked: then a miss costs less than was thought. */
+			l->miss_open |= c->miss > least_miss * l->near;
+			c->miss = fmin(c->miss, least_miss * l->near);
 			l->never = set.outcome == XR_CONFLICT_NEVER;
 			if (l->never)
 				return 0;
@@ -174,7 +178,7 @@ static struct xr_scatter_question question(const struct xr_second_level *l, cons
 	                                    .page = (double)l->page,
 	                                    .item = (double)(l->page > l->first_way ? l->page : l->first_way),
 	                                    .expected = l->expected,
-	                                    .miss = l->far - l->near,
+	                                    .miss = l->miss_open ? 0 : l->far - l->near,
 	                                    .miss_off = miss_off,
 	                                    .most_lost = l->shared_core ? most_lost : 0};
 }

@@ -28,6 +28,7 @@ struct xr_second_level {
 	size_t ways; /* 0: not found */
 	double p_ways;
 	size_t sets_found, sets_tried;   /* conflict sets that say so; attempts */
+	bool miss_open;                  /* conflict sets did not show the misses that the latencies promise */
 	bool never;                      /* no line of one page offset ever made a difference */
 	bool regular;                    /* conflict sets were found among lines of one page offset */
 	size_t said[XR_SECOND_WAYS + 1]; /* conflict sets of so many members */
