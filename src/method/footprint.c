@@ -5,6 +5,8 @@
 
 enum { BLOCK = 4096, LEVELS = XR_FOOTPRINTS - 1 };
 static const double least_memory = 64 << 20;
+/* Where every access is simulated nobody else has left anything behind. */
+static const double least_exact = 1 << 20;
 static const double close_to = 1.5; /* times the nearer level: less of a level cannot be seen for sure */
 static const double most_of = 0.8;  /* of a level: more of it overflows single sets */
 
@@ -46,7 +48,8 @@ int xr_footprints(struct xr_run *run, struct xr_footprint place[static XR_FOOTPR
 		nearer = size;
 		largest = fmax(largest, size);
 	}
-	double wanted = fmax(8 * largest, least_memory), room = (double)xr_run_room(run) - 2 * BLOCK;
+	double least = xr_run_info(run)->exact ? least_exact : least_memory;
+	double wanted = fmax(8 * largest, least), room = (double)xr_run_room(run) - 2 * BLOCK;
 	place[n] = (struct xr_footprint){.name = "memory",
 	                                 .level = n,
 	                                 .memory = true,

@@ -75,7 +75,8 @@ static int ask(struct xr_run *run, const struct xr_footprint *place, enum xr_flo
 {
 	struct xr_spec spec[WAYS_TO_ASK] = {flow(place, kind, 0, 1), flow(place, kind, HALF, 1),
 	                                    flow(place, kind, WORD, 1), flow(place, XR_FLOW_READ, 0, 4)};
-	const int n = kind == XR_FLOW_READ && place->memory ? 4 : 3, turns = place->memory ? TURNS - 1 : TURNS;
+	const int n = kind == XR_FLOW_READ && place->memory ? 4 : 3;
+	const int turns = xr_run_info(run)->exact ? 1 : place->memory ? TURNS - 1 : TURNS;
 	const struct xr_effort effort = {.samples = place->memory ? 5 : 9,
 	                                 .samples_max = place->memory ? 9 : 18,
 	                                 .sample_ns = place->memory ? memory_sample_ns : 0,
