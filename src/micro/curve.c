@@ -28,6 +28,7 @@ enum {
 };
 static const double least_bytes = 1 << 10;                       /* a few lines */
 static const double most_least = 16 << 20, most_most = 64 << 20; /* bytes of the last walk */
+static const double exact_least = 2 << 20;                       /* the same where every access is simulated */
 static const double tolerance = 0.1; /* within which a latency that others have a say in is the same */
 
 struct curve {
@@ -100,7 +101,8 @@ static int run(struct xr_run *run)
 		enum xr_backing backing;
 	} kinds[] = {{"memory.curve.small", XR_SMALL}, {"memory.curve.huge", XR_HUGE}};
 	const double largest = largest_cache(run), room = (double)xr_run_room(run);
-	const double most = fmin(fmin(fmax(2 * largest, most_least), most_most), room);
+	const double least = xr_run_info(run)->exact ? exact_least : most_least;
+	const double most = fmin(fmin(fmax(2 * largest, least), most_most), room);
 	const uint64_t line = (uint64_t)xr_run_number(run, "cache.l1d.line", LINE);
 	for (unsigned i = 0; i < 2; i++) {
 		struct curve c = {.n = 0};
