@@ -59,7 +59,7 @@ SANITIZE_FLAGS = -O1 -g -fno-omit-frame-pointer -fno-sanitize-recover=all
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: page dist deb all run test test-faults test-page test-same mutants test-deep test-targets lab cores-table rates habits calibrate check-live bench install uninstall lint format analyse asan tsan valgrind fuzz programs objects clean help FORCE
+.PHONY: page dist deb all run test test-faults test-page test-same mutants test-deep test-targets lab answers cores-table rates habits calibrate check-live bench install uninstall lint format analyse asan tsan valgrind fuzz programs objects clean help FORCE
 
 ##@ Use
 all: $(XRAY) $(SHARED) $(BUILD)/.settings ## build build/xray, build/libxray.a and libxray.so.0
@@ -118,6 +118,8 @@ test-targets: ## install cross compilers and emulators, then try other machines:
 	@tests/run $(BUILD) targets
 lab: all programs ## the suites of random machines with N machines each (default 240)
 	@XR_DEEP=$(or $(N),240) tests/run $(BUILD) model/test_machines model/test_second model/test_behaviour
+answers: all programs ## what every engine asks and answers on a few machines: writes tests/model/answers.txt, which the tests hold to
+	@$(BUILD)/tests/model/test_answers --write > $(BUILD)/answers.txt && mv $(BUILD)/answers.txt tests/model/answers.txt
 cores-table: all programs ## what is found on the cores of machines/cores: writes docs/cores.md, which the tests hold to (N runs each, default 5)
 	@$(BUILD)/tests/model/test_cores --table $(or $(N),5) > $(BUILD)/cores.md && mv $(BUILD)/cores.md docs/cores.md
 rates: all programs ## what is found on random machines: writes tests/model/rates.txt, which the tests hold to (N machines, default 900)

@@ -414,3 +414,15 @@ void xr_machine_random(struct xr_machine *m, uint64_t seed, enum xr_mix mix, enu
 			return;
 	}
 }
+
+int machine_named(const char *name, struct xr_machine *machine, struct xr_error *err)
+{
+	unsigned long seed;
+	if (sscanf(name, "random %lu", &seed) != 1)
+		return xr_machine_read(machine, name, err);
+	xr_machine_random(machine, seed, XR_MIXED, (enum xr_noise)(seed % 3));
+	xr_machine_vary(machine, seed);
+	if (seed % 2)
+		xr_machine_behave(machine, seed);
+	return 0;
+}

@@ -22,4 +22,7 @@ void xr_machine_set_noise(struct xr_machine *machine, uint64_t seed, enum xr_noi
  * is. */
 void xr_machine_behave(struct xr_machine *machine, uint64_t seed);
 
+/* A file, or "random SEED": one of the above that has been varied, quiet, noisy or hostile by the seed. -1: err says why. */
+int machine_named(const char *name, struct xr_machine *machine, struct xr_error *err);
+
 #endif

@@ -3,7 +3,7 @@
  * what it tells afterwards is what it would have told anyway, or in doubt. Then the same with a reading that failed:
  * nothing wrong is told and sure.
  *
- *   test_refusals [MACHINE...]   prints TAP
+ *   test_refusals [MACHINE...]   prints TAP; a file, or `random SEED`
  *
  * A place is the chain of calls that leads to a question. There the process forks: the child meets the fault and is
  * watched to the end of its micro-benchmark, the parent goes on as if nothing had happened. So a machine is
@@ -15,6 +15,7 @@
  */
 #include "../lib/judge.h"
 #include "../lib/listener.h"
+#include "../lib/random.h"
 
 #include "engine/engine.h"
 #include "micro/table.h"
@@ -176,7 +177,7 @@ __attribute__((noinline)) static int try_machine(const char *path)
 	struct xr_error err = {0};
 	struct xr_outcome outcome;
 	memset(&t, 0, sizeof t);
-	if (xr_machine_read(&t.machine, path, &err)) {
+	if (machine_named(path, &t.machine, &err)) {
 		printf("not ok %s: %s\n", path, err.text);
 		return 1;
 	}
