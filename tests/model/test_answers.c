@@ -5,8 +5,9 @@
  *   test_answers [MACHINE]   prints TAP, and the differences
  *   test_answers --write     prints the record: `make answers`
  *
- * Sums of floating-point numbers depend on whether the compiler fuses multiplications and additions: the record
- * is of x86-64, where it does not.
+ * The last bits of floating-point numbers depend on whether the compiler fuses multiplications and additions (on
+ * x86-64 it does not) and on the mathematical library, which has other code for other CPUs: the record says what its
+ * functions gave, and where they give something else there is nothing to compare.
  */
 #include "../lib/listener.h"
 #include "../lib/random.h"
@@ -18,6 +19,7 @@
 #include "util/hash.h"
 #include "util/strbuf.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,9 +31,28 @@ static const char *const machines[] = {"machines/p6.ini",
                                        "machines/harvard.ini",
                                        "machines/tlb.ini",
                                        "machines/microcontroller.ini",
+                                       "machines/cores/cortex-m7.ini",
                                        "random 3",
                                        "random 11",
                                        "random 15"};
+
+/* What exp(), log() and the like give here, to the last bit. */
+static unsigned long long mathematics(void)
+{
+	double (*const function[])(double) = {exp, log, log2, log1p, lgamma, erfc, tgamma, cbrt, sqrt};
+	uint64_t digest = 0;
+	for (int i = 1; i < 2000; i++) {
+		volatile double x = i * 0.0137; /* nothing is folded */
+		double y[sizeof function / sizeof *function + 2];
+		size_t n = 0;
+		for (size_t f = 0; f < sizeof function / sizeof *function; f++)
+			y[n++] = function[f](x);
+		y[n++] = pow(x, 0.37);
+		y[n++] = hypot(x, 1.3);
+		digest = xr_hash(digest, y, n * sizeof *y);
+	}
+	return digest;
+}
 
 struct talk {
 	struct listener listener;
@@ -181,11 +202,20 @@ int main(int argc, char **argv)
 		return 0;
 	}
 #endif
-	char *all = write ? NULL : read_record();
-	if (write)
-		printf("# What every engine asks and answers on these machines, seed 1: tests/model/test_answers.c; made by `make answers`.\n");
-	else if (!all)
-		return printf("not ok no %s\n", record), 1;
+	char *all = write ? NULL : read_record(), line[64];
+	snprintf(line, sizeof line, "\nmathematics %016llx\n", mathematics());
+	if (write) {
+		printf("# What every engine asks and answers on these machines, seed 1: tests/model/test_answers.c; made by "
+		       "`make answers`.%s",
+		       line);
+	} else if (!all) {
+		printf("not ok no %s\n", record);
+		return 1;
+	} else if (!strstr(all, line)) {
+		printf("ok engines ask and answer as recorded # skip the record is of another mathematical library\n");
+		free(all);
+		return 0;
+	}
 	for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
 		const char *path = machines[i];
 		if (write) {
