@@ -31,7 +31,7 @@ enum {
 	WORD = 8,
 	TURNS = 5,
 	STRANGERS = 3, /* z: one of them may be of the set by chance */
-	ATTEMPTS = 6,  /* half of the sets that are found may be of no use */
+	ATTEMPTS = 3,
 	WAYS_MOST = 32,
 	POOL_PAGES = 4096,
 	HUGE_PAGE = 2 << 20,
@@ -187,12 +187,8 @@ static int search(struct set *s, uint64_t page, uint64_t first_way)
 			return -1;
 		if (found.outcome == XR_CONFLICT_NEVER)
 			return 0;
-		bool usable = found.outcome == XR_CONFLICT_FOUND && found.n >= 2 && found.n <= WAYS_MOST &&
-		              found.x < pool / item;
-		for (size_t k = 0; k < found.n && usable; k++) /* others are read elsewhere in their pages */
-			usable = found.member[k] < pool / item;
-		if (!usable) {
-			c.settled = found.outcome != XR_CONFLICT_FOUND;
+		if (found.outcome != XR_CONFLICT_FOUND || found.n < 2 || found.n > WAYS_MOST) {
+			c.settled = true;
 			continue;
 		}
 		s->n = found.n;
