@@ -281,7 +281,8 @@ static int sweep(const struct xr_walk *walk, double largest, double room, struct
 	struct xr_spec clock = {.kind = XR_CLOCK};
 	struct xr_reading reading;
 
-	if (xr_sweep_latency(walk, (uint64_t)bytes, &l->cycles) != 0 || xr_run_time(walk->run, &clock, 1, &reading) != 0)
+	if (xr_sweep_latency(walk, (uint64_t)bytes, &l->cycles) != 0 ||
+	    xr_run_time(walk->run, &clock, 1, &reading) != 0)
 		return -1;
 	l->cycle_ns = reading.ns / reading.cycles;
 	l->cached = largest / bytes;
