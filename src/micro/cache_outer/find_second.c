@@ -37,7 +37,9 @@ static struct xr_second_level second_for(struct xr_outer *o)
 static void put_second(struct xr_outer *o, const struct xr_second_level *l)
 {
 	const double without_ways = 0.7; /* the law has the steepness of a curve from the ways, or from the policy */
-	const double contradicted = 0.75; /* a miss does not cost what the latencies say: one of both is wrong */
+	/* a miss does not cost half of what the latencies say: one of both is wrong */
+	const double contradicted = 0.75;
+	const bool overlooked = l->miss_open && l->law.far - l->law.near < (l->far - l->near) / 2;
 	struct xr_description *d = xr_run_description(o->run);
 	double x[XR_SECOND_POINTS], y[XR_SECOND_POINTS];
 	struct xr_fact *fact;
@@ -59,7 +61,7 @@ static void put_second(struct xr_outer *o, const struct xr_second_level *l)
 	if (isfinite(l->law.capacity)) {
 		fact = xr_fact_count(d, xr_outer_id(o, 1, "capacity"), (long long)l->law.capacity, "bytes",
 		                     l->law.p_capacity * (l->ways ? l->p_ways : without_ways) *
-		                             (l->miss_open ? contradicted : 1),
+		                             (overlooked ? contradicted : 1),
 		                     "random lines against the law of full sets");
 		xr_fact_add_series(fact, "cache.l2.scatter");
 	} else {
