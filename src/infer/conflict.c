@@ -150,7 +150,9 @@ static struct fullness *count_fullness(const struct xr_conflict *c, const struct
 static const struct fullness *fullness_of(struct xr_conflict *c, const struct xr_conflict_array *a,
                                           const uint64_t *unit, unsigned n)
 {
-	size_t at = ((uintptr_t)unit / 8 * 31 + (size_t)a->sets * 7 + a->fold) * 0x9e3779b97f4a7c15u >> 40;
+	size_t at =
+		(size_t)(((uintptr_t)unit / 8 * 31 + (size_t)a->sets * 7 + a->fold) * UINT64_C(0x9e3779b97f4a7c15) >>
+	                 40);
 	if (!c->known)
 		c->known = xr_arena_array(c->arena, struct xr_conflict_known, XR_CONFLICT_KNOWN);
 	for (;; at++) {

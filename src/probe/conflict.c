@@ -206,7 +206,7 @@ static double weigh(double more, double miss, double sigma, double stuck)
 	return log(sum / ((1 - stuck) * bell(more, sigma, reach) + stuck * sum));
 }
 
-/* Where no set overflows, in some orders a tree of bits still keeps a line for ever that nobody asks for, and
+/* Where no set overflows, in some orders tree-PLRU still keeps a line for ever that nobody asks for, and
  * throws others out. How often that is shows where the rounds of one question contradict each other: an overflow
  * misses in every round. */
 static void learn_stuck(struct search *s, const struct comparison *q)

@@ -38,7 +38,7 @@ struct xr_conflict {
 	double quiet_ns;         /* to wait at most, in each question, for moments in which nobody else uses the core */
 	/* lines all over their pages: for an index that scatters each line. Longer laps. Sets `item` */
 	bool anywhere;
-	bool settled; /* lines of earlier laps are driven out first: a tree may keep such for ever. Slower */
+	bool settled; /* lines of earlier laps are driven out first: tree-PLRU may keep such for ever. Slower */
 	double *left; /* visits that may still be made */
 };
 

@@ -75,10 +75,18 @@ int timing_set(struct timing *t, const char *key, const char *value)
 		const char *key;
 		struct tags *cache;
 		int *number;
-	} const keys[] = {{"l1d", &t->l1d, NULL},    {"l1i", &t->l1i, NULL},       {"l2", &t->l2, NULL},
-	                  {"l3", &t->l3, NULL},      {"memory", NULL, &t->memory}, {"mul", NULL, &t->mul},
-	                  {"div", NULL, &t->div},    {"fp", NULL, &t->fp},         {"fdiv", NULL, &t->fdiv},
-	                  {"taken", NULL, &t->taken}, {"dirty", NULL, &t->write_back}, {"miss", NULL, &t->miss}};
+	} const keys[] = {{"l1d", &t->l1d, NULL},
+	                  {"l1i", &t->l1i, NULL},
+	                  {"l2", &t->l2, NULL},
+	                  {"l3", &t->l3, NULL},
+	                  {"memory", NULL, &t->memory},
+	                  {"mul", NULL, &t->mul},
+	                  {"div", NULL, &t->div},
+	                  {"fp", NULL, &t->fp},
+	                  {"fdiv", NULL, &t->fdiv},
+	                  {"taken", NULL, &t->taken},
+	                  {"dirty", NULL, &t->write_back},
+	                  {"miss", NULL, &t->miss}};
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		if (!strcmp(key, keys[i].key)) {
 			if (keys[i].cache)
