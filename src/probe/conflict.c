@@ -14,9 +14,10 @@ enum {
 	BLOCKS = 16, /* into which pages are divided at first */
 	MOST_BLOCKS = 128,
 	SETBACKS = 4,
-	OPEN = 3,  /* questions that nothing decides */
-	SHARE = 8, /* by which A grows: the chance that a set overflows grows with the power of its ways */
-	PAIR = 2,  /* lines */
+	OPEN = 3, /* questions that nothing decides */
+	SHARE = 8, /* by which A grows. The chance that a set overflows grows with the power of its ways: of larger blocks, sets
+	            * overflow at both offsets, and the laps differ by nothing */
+	PAIR = 2, /* lines */
 	OCTAVES = 32,
 	OFFSET_GRAIN = 256, /* no line is longer: one that begins elsewhere may be in the one before */
 	APART = 4,          /* lines from one pair to the next but one, where they lie anywhere */
@@ -64,6 +65,7 @@ struct search {
 	struct list a;    /* see conflict.h */
 	uint32_t x;
 	struct list innocent; /* known not to be members */
+	double seen;          /* misses that x made, at least; 0: not known yet */
 	size_t from, to;      /* pages: so many do not overflow, so many do */
 	uint64_t at, elsewhere;
 	double stuck, rounds;                /* rounds that were seen to miss without an overflow; all of them */
@@ -182,27 +184,33 @@ static int ask(struct search *s, const struct comparison *const *q, size_t n, do
 /* ---- weighing ------------------------------------------------------------------------------------------------------ */
 
 /* Density of a difference d from what is expected, `reach`: how far those go that somebody else makes, in either
- * lap. */
+ * lap. Sigma was learnt from few laps: Student's t with as many degrees of freedom as the median of eight deviations has. */
 static double bell(double d, double sigma, double reach)
 {
 	const double stray = 0.1; /* share of them */
+	const double t = d / sigma, freedom = 3, at_0 = 2 / (M_PI * sqrt(3));
 
-	return (1 - stray) * exp(-d * d / (2 * sigma * sigma)) / (sigma * sqrt(2 * M_PI)) + stray / (2 * reach);
+	return (1 - stray) * at_0 * pow(1 + t * t / freedom, -(freedom + 1) / 2) / sigma + stray / (2 * reach);
 }
 
 /* Evidence that a difference is that of an overflow: one miss of a lap or more, since a set cannot hold all its
- * lines. How many depends on ways and policy: any number alike. */
-static double weigh(double more, double miss, double sigma, double stuck)
+ * lines. How many depends on ways and policy: any number alike, but not far fewer than were `seen` before. */
+static double weigh(double more, double miss, double sigma, double stuck, double seen)
 {
 	static const double misses[] = {0.8, 1, 1.5, 2.3, 3.5, 5.2, 8, 12, 18, 27, 40, 60};
 	enum { N = sizeof misses / sizeof *misses };
 	const double step = 0.2,
 		     reach = 2 * misses[N - 1] * miss; /* from one number to the next: a fifth to either side */
-	double sum = 0;
+	const double fewer = 0.3;                      /* in laps of other pages and other orders */
+	double sum = 0, n = 0;
 
 	more = fmin(more, misses[N - 1] * miss);
 	for (size_t i = 0; i < N; i++)
-		sum += bell(more - misses[i] * miss, hypot(sigma, step * misses[i] * miss), reach) / N;
+		if (misses[i] >= fewer * seen || i == N - 1) {
+			sum += bell(more - misses[i] * miss, hypot(sigma, step * misses[i] * miss), reach);
+			n++;
+		}
+	sum /= n;
 	return log(sum / ((1 - stuck) * bell(more, sigma, reach) + stuck * sum));
 }
 
@@ -289,8 +297,8 @@ static int decide(struct search *s, struct comparison *q)
 		q->rounds++;
 		if (!isfinite(more))
 			continue;
-		q->llr += weigh(more, s->c->miss, sigma, stuck_of(s));
-		q->less += weigh(-more, s->c->miss, sigma, stuck_of(s));
+		q->llr += weigh(more, s->c->miss, sigma, stuck_of(s), s->seen);
+		q->less += weigh(-more, s->c->miss, sigma, stuck_of(s), s->seen);
 		q->misses_seen += fabs(more) > fmax(s->c->miss / 2, 3 * sigma);
 		q->sum += more;
 	}
@@ -356,6 +364,8 @@ static int holds(struct search *s, bool *still, double *misses)
 		return -1;
 	*still = yes(&q);
 	*misses = q.misses;
+	if (*still)
+		s->seen = s->seen > 0 ? fmin(s->seen, q.misses) : q.misses;
 	return 0;
 }
 

@@ -11,7 +11,7 @@
 
 enum {
 	ATTEMPTS = XR_SECOND_GROWTHS,
-	HOPELESS = 4, /* of them: the fifth would not be found either */
+	HOPELESS = 6, /* of them: the next would not be found either */
 	POOL_PAGES = 4096,
 	WAYS_MOST = XR_SECOND_WAYS,
 	POINTS = 11, /* of the law, */
