@@ -67,8 +67,11 @@ if [ -n "$server" ] && command -v ssh > /dev/null && ssh-keygen -q -t ed25519 -N
 	status=$?
 	[ $status -gt 0 ] && [ $status -lt 5 ]
 	result "remote: a server that goes away is said, with a status ($status)" $? "$TMPDIR/gone.log"
-	sleep 1
-	ls "$TMPDIR/board" > "$TMPDIR/left"
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do # whoever runs there notices, and cleans up
+		ls "$TMPDIR/board" > "$TMPDIR/left"
+		grep -q . "$TMPDIR/left" || break
+		sleep 1
+	done
 	! grep -q . "$TMPDIR/left"
 	result 'remote: nothing is left there' $? "$TMPDIR/left"
 else
