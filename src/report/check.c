@@ -24,7 +24,7 @@ static const char *plain_verdict(struct xr_arena *arena, const struct xr_fact *f
 	if (fact->status != XR_OK)
 		return xr_arena_printf(arena, "unknown: %s",
 		                       fact->status != XR_UNRELIABLE ? "not measured"
-		                       : fact->value                 ? "measured in doubt"
+		                       : fact->value                 ? "measured, but in doubt"
 		                                                     : "could not be decided");
 	return "unknown: no claim";
 }
@@ -45,16 +45,16 @@ static const struct {
 	{"cache.*.ways", LESS, "a partition of the cache may leave only some of the ways",
          "a partition of the cache may leave only some of the ways"},
 	{"cache.*.shared_by", OTHERWISE,
-         "the hypervisor may put virtual CPUs on other cores than it says, and move them", NULL},
+         "the hypervisor may run virtual CPUs on other cores than it says, and move them", NULL},
 	{"cache.*", OTHERWISE, "the hypervisor may describe another processor", NULL},
 	{"tlb", OTHERWISE, "the hypervisor may describe another processor",
-         "the processor may count entries for large pages, or for code, apart"},
+         "the processor may have separate entries for large pages, or for code"},
 	{"threads", OTHERWISE,
-         "virtual CPUs may share cores of which the hypervisor does not tell, or be moved meanwhile", NULL},
-	{"topology", OTHERWISE, "the hypervisor may hide nodes, or show nodes that are none", NULL},
-	{"memory.huge_pages", OTHERWISE, "whoever is below the OS may have mapped them by small ones", NULL},
-	{"memory.page_size", OTHERWISE, "a TLB may take neighbouring pages together, or the OS promote them",
-         "a TLB may take neighbouring pages together, or the OS promote them"},
+         "virtual CPUs may share cores without the hypervisor saying so, or be moved between them", NULL},
+	{"topology", OTHERWISE, "the hypervisor may hide NUMA nodes, or make some up", NULL},
+	{"memory.huge_pages", OTHERWISE, "the hypervisor may back huge pages with small ones", NULL},
+	{"memory.page_size", OTHERWISE, "the TLB may coalesce neighbouring pages, or the OS promote them",
+         "the TLB may coalesce neighbouring pages, or the OS promote them"},
 	{"cpu.frequency", MORE, "the OS may name the base rate; processors go faster while power and heat allow",
          "the OS may name the base rate; processors go faster while power and heat allow"},
 	{"cpu.frequency", LESS, "the OS may name the highest rate; power, heat or a governor may allow less",
@@ -86,7 +86,7 @@ static void print_explanations(FILE *out, const struct xr_description *d)
 		const char *why = against_claim(fact) == XR_DIFFER ? xr_claim_explanation(d, fact) : NULL;
 		if (!why)
 			continue;
-		fprintf(out, "%s  %s: %s\n", first ? "\nWhy that may be\n" : "", fact->id, why);
+		fprintf(out, "%s  %s: %s\n", first ? "\nPossible reasons\n" : "", fact->id, why);
 		first = false;
 	}
 }
@@ -117,7 +117,7 @@ static void print_verdict(FILE *out, struct xr_arena *arena, const struct xr_des
 	else if (counts->agree)
 		fprintf(out, "\nVerdict: this machine is what the OS says, as far as both can tell.\n");
 	else
-		fprintf(out, "\nVerdict: none; no fact was both measured and claimed.\n");
+		fprintf(out, "\nNo verdict: no fact was both measured and claimed.\n");
 	fprintf(out, "%zu agree, %zu differ, %zu unknown; the OS claims nothing about %zu others.\n", counts->agree,
 	        counts->differ, counts->unknown - unclaimed, unclaimed);
 }

@@ -10,13 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The outermost cache that is known: what a program gets before memory; 0: none is. */
+/* Bytes of the last cache before memory; 0: not known. One in doubt is not replaced by the one before it: who takes the
+ * second for the last sends every large copy past the third. */
 static double last_level_bytes(const struct xr_export *e)
 {
 	static const char *const ids[] = {"cache.l4.capacity", "cache.l3.capacity", "cache.l2.capacity"};
-	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+	const struct xr_fact *levels = xr_description_fact(e->d, "cache.levels");
+	double count = levels ? json_number_value(levels->value) : 0;
+	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+		const struct xr_fact *fact = xr_description_fact(e->d, ids[i]);
 		if (xr_export_number(e, ids[i], 0) >= 1)
 			return xr_export_number(e, ids[i], 0);
+		if ((fact && fact->value) || count >= (double)(4 - i))
+			return 0;
+	}
 	return 0;
 }
 

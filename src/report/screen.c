@@ -176,7 +176,7 @@ static void put_top(struct screen *s)
 	put_parts(s, "measured", &parts);
 }
 
-/* What disturbed the run, when it mattered; written by the engine when it looked around before measuring. */
+/* What disturbed the run, when it mattered. First of all: who reads no further has read this. */
 static void put_conditions(struct screen *s)
 {
 	const json_t *conditions = json_object_get(xr_description_target_const(s->d), "conditions");
@@ -607,8 +607,8 @@ void xr_report_screen(FILE *out, const struct xr_description *d, const struct xr
 	struct xr_style own = *style;
 	own.width = style->width <= 0 ? 100 : style->width < 40 ? 40 : style->width > 110 ? 110 : style->width;
 	struct screen s = {.d = d, .style = &own, .arena = &arena, .width = (size_t)own.width};
-	put_top(&s);
 	put_conditions(&s);
+	put_top(&s);
 	put_core(&s);
 	put_hierarchy(&s);
 	put_tlbs(&s);

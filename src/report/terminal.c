@@ -111,11 +111,26 @@ static void top_part(const struct page *page, size_t *column, const char *text, 
 	*column = breaks ? columns - 3 : *column + columns;
 }
 
+/* Who reads no further has read this. */
+static void print_disturbed(const struct page *page)
+{
+	const json_t *target = xr_description_target_const(page->d);
+	const json_t *words = json_object_get(json_object_get(target, "conditions"), "words");
+	for (size_t i = 0; i < json_array_size(words); i++)
+		if (json_is_string(json_array_get(words, i)))
+			fprintf(page->out, "%sDisturbed: %s%s\n", paint(page, "\033[33m"),
+			        xr_text_wrap(page->arena,
+			                     xr_safe_text(page->arena, json_string_value(json_array_get(words, i))),
+			                     page->style->width, strlen("Disturbed: ")),
+			        paint(page, "\033[0m"));
+}
+
 static void print_top(const struct page *page)
 {
 	const struct xr_description *d = page->d;
 	const char *name = xr_description_target_text(d, "name"), *cpu = xr_description_target_text(d, "cpu");
 	size_t column = 0;
+	print_disturbed(page);
 	fprintf(page->out, "%sX-Ray of %s%s\n", paint(page, "\033[1m"),
 	        xr_safe_text(page->arena, *cpu    ? cpu
 	                                  : *name ? name
@@ -135,14 +150,6 @@ static void print_top(const struct page *page)
 	if (json_is_true(json_object_get(xr_description_target_const(d), "quick")))
 		top_part(page, &column, "quick", "");
 	fprintf(page->out, "%s\n", paint(page, "\033[0m"));
-	const json_t *words = json_object_get(json_object_get(xr_description_target_const(d), "conditions"), "words");
-	for (size_t i = 0; i < json_array_size(words); i++)
-		if (json_is_string(json_array_get(words, i)))
-			fprintf(page->out, "%sDisturbed: %s%s\n", paint(page, "\033[33m"),
-			        xr_text_wrap(page->arena,
-			                     xr_safe_text(page->arena, json_string_value(json_array_get(words, i))),
-			                     page->style->width, strlen("Disturbed: ")),
-			        paint(page, "\033[0m"));
 }
 
 /* ---- tables: one row per second word, one column per kind of fact ------------------------------------------------ */

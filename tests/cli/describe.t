@@ -13,6 +13,12 @@ $ cp $TOP/tests/data/icelake.json m.json; xray show m.json cache.l1d tlb.d1
 $ xray show - < m.json | head -n 2
 X-Ray of Intel(R) Xeon(R) Processor @ 2.80GHz
 measured  Linux 6.1 x86_64 | gcc 12.2.0 -O2 | 2026-01-02T03:04:05Z | 21.3 s
+# What disturbed the run is the first line, on one screen and in full.
+$ sed 's/"target": {/"target": {"conditions": {"busy": 0.41, "words": ["cc1plus and 1 other used 41 % of these CPUs: expect doubt"]}, /' m.json > busy.json; xray show busy.json | head -n 2; xray show --full busy.json | head -n 2
+disturbed cc1plus and 1 other used 41 % of these CPUs: expect doubt
+X-Ray of Intel(R) Xeon(R) Processor @ 2.80GHz
+Disturbed: cc1plus and 1 other used 41 % of these CPUs: expect doubt
+X-Ray of Intel(R) Xeon(R) Processor @ 2.80GHz
 $ xray show m.json cache.l1d.wasy
 2| xray: m.json has no fact 'cache.l1d.wasy'; did you mean 'cache.l1d.ways'?
 ? 2

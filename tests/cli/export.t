@@ -10,9 +10,15 @@ $ xray export m.json --to openblas
 OPENBLAS_NUM_THREADS=1
 OPENBLAS_L2_SIZE=1280
 
-# What is not sure enough is not used: here the third cache is, and the second steps in.
+# What is not sure enough is not used. Here the third cache is not, and the second is not the last for all that: without a
+# third one in sight it is.
 $ xray export m.json --to glibc --min-confidence 0.95
+GLIBC_TUNABLES=glibc.cpu.x86_data_cache_size=49152
+$ sed 's/"cache.l3.capacity"/"cache.x3.capacity"/; s/"cache.levels": {"status": "ok", "value": 3/"cache.levels": {"status": "ok", "value": 2/' m.json > two.json; xray export two.json --to glibc --min-confidence 0.95
 GLIBC_TUNABLES=glibc.cpu.x86_data_cache_size=49152:glibc.cpu.x86_shared_cache_size=1310720:glibc.cpu.x86_non_temporal_threshold=983040
+$ sed 's/"cache.l3.capacity"/"cache.x3.capacity"/' m.json > three.json; grep -c '"cache.levels": .*"value": 3' three.json; xray export three.json --to glibc --min-confidence 0.95
+1
+GLIBC_TUNABLES=glibc.cpu.x86_data_cache_size=49152
 
 # 48 KiB in 12 ways, 20 ways of 64 KiB behind them, 32 registers of 8 doubles, two multiply-adds a cycle of 4 cycles.
 $ xray export m.json --to blis | grep '_D '
