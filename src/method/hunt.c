@@ -287,6 +287,48 @@ static int geometry(struct xr_hunt *h)
 	return xr_run_go_on(h->j.run);
 }
 
+/* ---- whether pages matter ---------------------------------------------------------------------------------------- */
+
+/* Nats for "each look is a draw of its own" against "all looks at this question see the same". */
+static double nats_of_luck(const struct xr_conflict_point *p, const struct xr_noise *noise, double highest)
+{
+	double ratio[XR_CONFLICT_LOOKS], sum = 0;
+	for (unsigned k = 0; k < p->looks; k++)
+		ratio[k] = p->cycles[k] / p->base[k];
+	const double middle = xr_median(ratio, p->looks);
+	for (unsigned k = 0; k < p->looks; k++) { /* by luck: everything fits there, or anything is possible */
+		const double fits = xr_noise_log(noise, 1, ratio[k], 0),
+			     any = xr_noise_log_none(noise, 1, highest, ratio[k]);
+		const double most = fmax(fits, any);
+		sum += most + log((exp(fits - most) + exp(any - most)) / 2);
+		sum -= xr_noise_log(noise, middle, ratio[k], 0);
+	}
+	return sum;
+}
+
+/* Every look is at other pages. Rows that are said to fit do so in all of them, unless sets depend on where pages lie
+ * in memory: then some overflow, at this place or at that. */
+static bool by_luck(struct xr_hunt *h)
+{
+	enum { LEAST_LOOKS = 3 };
+	const unsigned capacity = capacity_of(h, h->best);
+	struct xr_noise noise = h->s.c.noise;
+	double highest = 2, nats = 0;
+	noise.sigma *= M_SQRT2; /* of a ratio */
+	for (size_t i = 0; i < h->j.n; i++)
+		for (unsigned k = 0; k < h->j.point[i].looks; k++)
+			highest = fmax(highest, h->j.point[i].cycles[k] / h->j.point[i].base[k]);
+	for (size_t i = 0; i < h->j.n; i++) {
+		const struct xr_conflict_point *p = &h->j.point[i];
+		if (p->curve <= FULL && p->looks >= LEAST_LOOKS && p->count > capacity / 2 && p->count <= capacity)
+			nats += nats_of_luck(p, &noise, highest);
+	}
+	const double luck = 1 / (1 + exp(-nats));
+	h->p *= 1 - luck;
+	h->p_capacity *= 1 - luck;
+	return luck > 0.5;
+}
+
 int xr_hunt_run(struct xr_hunt *h)
 {
 	h->best = h->s.n = 0;
@@ -299,7 +341,10 @@ int xr_hunt_run(struct xr_hunt *h)
 		return -1;
 	if (h->j.trouble || h->best >= h->s.n)
 		return 0;
-	return geometry(h);
+	if (geometry(h) != 0)
+		return -1;
+	h->luck = h->physical && !h->j.trouble && h->best < h->s.n && by_luck(h);
+	return 0;
 }
 
 /* The same sets and ways without a level behind, where that is thought of, too: a curve just beyond what fits

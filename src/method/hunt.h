@@ -24,13 +24,14 @@ typedef void xr_hunt_place(const struct xr_hunt *hunt, uint64_t stride, unsigned
 
 struct xr_hunt {
 	struct xr_jumps j;
-	uint64_t stride;  /* bytes, of the first curve */
-	unsigned first;   /* units of the shortest row */
-	unsigned enough;  /* … of the longest at first */
-	unsigned most;    /* … that is ever tried */
-	unsigned rows;    /* asked at once */
-	uint64_t spare;   /* bytes of the region beyond the last unit */
+	uint64_t stride; /* bytes, of the first curve */
+	unsigned first;  /* units of the shortest row */
+	unsigned enough; /* … of the longest at first */
+	unsigned most;   /* … that is ever tried */
+	unsigned rows;   /* asked at once */
+	uint64_t spare;  /* bytes of the region beyond the last unit */
 	bool may_decode;
+	bool physical; /* may the set of a unit depend on where its page lies in memory? */
 	xr_hunt_place *place;
 	const void *self;
 
@@ -39,6 +40,7 @@ struct xr_hunt {
 	size_t best;       /* result: the likeliest hypothesis; s.n: none of these */
 	double p;          /* … its probability, whatever the policy, */
 	double p_capacity; /* and that of its capacity */
+	bool luck;         /* it does: what fits is another number at other pages */
 	bool no_step;      /* everything that was tried fits */
 };
 

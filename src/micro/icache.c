@@ -17,8 +17,9 @@
  * straight-line code (micro/code.c) sees the same capacity, since a core that fetches ahead has no such latency.
  *
  * When it fails: no executable memory (unsupported); everything fits (no cache, or a very large one:
- * unsupported); nothing that a cache can do makes these curves (unreliable): the core's other thread is busy, or
- * a way is larger than a page in a physically indexed cache, where conflicts are a matter of luck. Blocks are 16
+ * unsupported); nothing that a cache can do makes these curves (unreliable): the core's other thread is busy; a
+ * way is larger than a page in a physically indexed cache, so conflicts are a matter of luck (unreliable, and
+ * said: looks at other pages see other numbers). Blocks are 16
  * bytes or more apart, so a shorter line cannot be told from that. Paper 003's answer is reported, too, where it
  * differs; where jumps show nothing it stands alone.
  */
@@ -243,6 +244,8 @@ static void put_nothing(struct xr_run *run, const struct xr_hunt *h)
 	put_none(d, h->no_step ? XR_UNSUPPORTED : XR_UNRELIABLE, finds,
 	         h->no_step ? xr_arena_printf(xr_run_arena(run), "no instruction cache to be seen in %.0f KiB of code",
 	                                      tried / 1024)
+	         : h->luck  ? "how much fits depends on where pages lie: the first cache of code has sets by physical "
+	                      "addresses"
 	                    : "nothing that a cache does makes these curves: is the core's other thread busy?");
 	if (h->no_step && limit > 0 && limit < 0.9 * tried)
 		xr_fact_doubt(xr_fact_number(d, "cache.l1i.capacity", limit, "bytes", 0.5, paper),
@@ -317,6 +320,7 @@ static int run(struct xr_run *run)
 		.rows = ROWS,
 		.spare = PAGE,
 		.may_decode = true,
+		.physical = true,
 		.place = place_lines,
 	};
 	if (xr_jumps_init(&h->j, run, REGION, xr_walks_region(run, region_bytes), UNIT, PAGE) != 0 ||
@@ -330,7 +334,7 @@ static int run(struct xr_run *run)
 		put_none(d, h->j.unsupported ? XR_UNSUPPORTED : XR_FAILED, finds, h->j.trouble);
 		return 0;
 	}
-	if (h->no_step || h->best >= h->s.n) {
+	if (h->no_step || h->luck || h->best >= h->s.n) {
 		put_nothing(run, h);
 		return 0;
 	}
