@@ -166,8 +166,8 @@ static void put_top(struct screen *s)
 	if (*cpu && strcmp(name, "host") != 0 && strcmp(name, cpu) != 0)
 		add(s, &parts, "", name, "");
 	add(s, &parts, "", target_text(s, "os"), "");
-	if (*target_text(s, "compiler"))
-		add(s, &parts, target_text(s, "compiler"), " ", target_text(s, "cflags"));
+	const char *flags = target_text(s, "cflags");
+	add(s, &parts, "", target_text(s, "compiler"), *flags ? xr_arena_printf(s->arena, " %s", flags) : "");
 	add(s, &parts, "", target_text(s, "date"), "");
 	if (seconds > 0)
 		add(s, &parts, "", xr_arena_printf(s->arena, "%.1f", seconds), " s");
@@ -215,6 +215,17 @@ static void put_ops(struct screen *s, const char *label, const char *type)
 	put_parts(s, label, &parts);
 }
 
+/* A line that is not there says nothing: why it is not, does. */
+static void put_uncompiled(struct screen *s)
+{
+	const struct xr_fact *fact = xr_description_fact(s->d, "registers.int");
+	struct parts parts = {0};
+	if (!fact || fact->status != XR_UNSUPPORTED || strcmp(xr_fact_reason(fact), "needs a C compiler") != 0)
+		return;
+	add(s, &parts, "", "operations, registers, units and instructions need a C compiler", "");
+	put_parts(s, "", &parts);
+}
+
 static void put_core(struct screen *s)
 {
 	struct parts core = {0}, registers = {0};
@@ -236,6 +247,7 @@ static void put_core(struct screen *s)
 		last = i >= 2 ? n : last;
 	}
 	put_parts(s, "  regs", &registers);
+	put_uncompiled(s);
 }
 
 /* ---- the hierarchy -------------------------------------------------------------------------------------------------- */

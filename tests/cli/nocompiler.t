@@ -17,6 +17,13 @@ $ X=$(command -v xray); env -u CC PATH=/none "$X" --quiet time 'p0 = p0 + p1'
 2| xray: timing a statement needs a C compiler (apt-get install gcc)
 ? 3
 
+# The screen says what is not there, and why.
+$ printf '{"schema": 1, "target": {"name": "host", "cpu": "A CPU", "compiler": "no compiler", "date": "2026-01-02T03:04:05Z"}, "facts": {"cpu.frequency": {"status": "ok", "value": 3e9, "unit": "Hz", "confidence": 0.99}, "registers.int": {"status": "unsupported", "reason": "needs a C compiler"}}}' > n.json; xray show n.json | head -n 4
+X-Ray of A CPU
+measured  no compiler | 2026-01-02T03:04:05Z
+Core      3 GHz
+          operations, registers, units and instructions need a C compiler
+
 # Who names a compiler wants that one.
 $ X=$(command -v xray); env -u CC PATH=/none "$X" --quiet timer --cc gcc-none
 2| xray: cannot run the compiler 'gcc-none' *
