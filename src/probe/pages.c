@@ -7,7 +7,19 @@
 
 enum { BATCH = 24, WORD = 8, SHARE = 4 /* of the patience that is left, one call may spend one in so many */ };
 
-/* Pages of one set, all moved by the same number, are pages of one set again. Those in a row stay in a row. */
+/* Only the lowest bits, or none? Then the sets may as well be a multiple of as many that is no power of two. */
+static bool lowest(const struct xr_pages_choice *choice)
+{
+	const struct xr_family *index = &choice->index;
+	bool low = index->odd <= 1 && !choice->apart && !choice->fixed;
+
+	for (size_t i = 0; i < index->n; i++)
+		low &= index->mask[i] >> index->n == 0;
+	return low;
+}
+
+/* Pages of one set, all moved by the same number, are pages of one set again: by exclusive or where the index is one of
+ * parities, by a sum where it is a remainder; by either where both come to the same. Those in a row stay in a row. */
 static void find_moves(const struct xr_pages *p, const struct xr_pages_choice *choice, struct xr_pages_asked *a)
 {
 	size_t most = 0, room = 1;
@@ -15,7 +27,7 @@ static void find_moves(const struct xr_pages *p, const struct xr_pages_choice *c
 	for (size_t i = 0; i < a->n * a->copies; i++)
 		most = a->page[i] > most ? a->page[i] : most;
 	a->add = choice->index.odd > 1;
-	while (xr_family_sets(&choice->index) == 1 && (!choice->any || choice->low) && room <= most)
+	while (lowest(choice) && (!choice->any || choice->low) && room <= most)
 		room *= 2;
 	a->moves = room;
 	a->n_moves = a->add ? p->pool - most : p->pool / room;

@@ -220,6 +220,16 @@ static void tlb_odd(struct xr_machine *m, struct xr_rng *rng)
 		}
 }
 
+static void tlb_any_sets(struct xr_machine *m, struct xr_rng *rng)
+{
+	static const uint64_t of_eight[] = {3, 5, 6, 7};
+	struct xr_machine_tlb *t = tlb_named(m, "d2");
+	if (!t || !t->ways || t->entries / t->ways < 16)
+		return refuse(m);
+	const uint64_t times = PICK(rng, of_eight);
+	t->entries = t->entries / t->ways / 8 * times * PICK(rng, of_eight) / 4 * t->ways;
+}
+
 static void tlb_split(struct xr_machine *m, struct xr_rng *rng)
 {
 	struct xr_machine_tlb *t = tlb_named(m, "d2");
@@ -381,6 +391,7 @@ const struct habit habits[] = {
 	{"tlb_gap", "second TLB: index bits with a gap", TLBS, tlb_gap},
 	{"tlb_folded", "TLB index folded by XOR", TLBS, tlb_folded},
 	{"tlb_odd", "TLBs of 3, 5, 7 … ways", TLBS, tlb_odd},
+	{"tlb_any_sets", "second TLB with any number of sets", TLBS, tlb_any_sets},
 	{"tlb_split", "second TLB: ways split by page size", TLBS, tlb_split},
 	{"tlb_coalesce", "one entry for neighbouring pages", TLBS, tlb_coalesce},
 	{"tlb_half_for_code", "second TLB: half of it closed to code", TLBS, tlb_half_for_code},

@@ -5,7 +5,7 @@
  *                            nothing
  *   test_habits --table [N]   that page, N machines for each habit (default 100)
  *   test_habits --row N NAME  one row of it
- *   test_habits NAME [SEED]   one machine with that habit, every fact beside the truth
+ *   test_habits NAME [SEED [FACT...]]  one machine with that habit, these facts (default: all) beside the truth
  *
  * Machines come from the first generator with standard noise. A cell of the page: of the machines that have such facts,
  * the share on which all of that group are right, and behind `!` the share with something sure (0.9 or more) and wrong.
@@ -175,7 +175,7 @@ static int test(void)
 	return bad > 0;
 }
 
-static int show(const char *name, uint64_t seed)
+static int show(const char *name, uint64_t seed, const char *const *facts, int n)
 {
 	for (int h = 0; h < n_habits; h++)
 		if (!strcmp(habits[h].name, name)) {
@@ -184,7 +184,7 @@ static int show(const char *name, uint64_t seed)
 			struct xr_error err = {0};
 			draw(&s, 0, seed, &machine);
 			xr_machine_write(&machine, stdout);
-			struct xr_description *d = measure_machine(&machine, NULL, 0, seed, &err);
+			struct xr_description *d = measure_machine(&machine, facts, (size_t)n, seed, &err);
 			int bad = d ? show_verdicts(&machine, d, NULL) : 1;
 			xr_description_free(d);
 			return bad > 0;
@@ -200,6 +200,7 @@ int main(int argc, char **argv)
 	if (argc > 3 && !strcmp(argv[1], "--row"))
 		return print_one(atoi(argv[2]), argv[3]);
 	if (argc > 1)
-		return show(argv[1], argc > 2 ? strtoull(argv[2], NULL, 10) : lab_seed());
+		return show(argv[1], argc > 2 ? strtoull(argv[2], NULL, 10) : lab_seed(),
+		            argc > 3 ? (const char *const *)argv + 3 : NULL, argc > 3 ? argc - 3 : 0);
 	return test();
 }

@@ -5,7 +5,6 @@
 #include <math.h>
 
 enum {
-	ODD_MOST = 31, /* sets that are no power of two: odd multiples up to this */
 	DRAWS = 6,
 	FOLD_MOST = 1024, /* pages of a set that folds are looked for in: plain bits have divided all that is larger */
 };
@@ -262,31 +261,44 @@ static int try_folds(struct xr_tlb *t, struct xr_tlb_level *l, double *fit, bool
 	return 0;
 }
 
-/* Sets that are no power of two: pages of one set then are others. */
-static int try_odd(struct xr_tlb *t, struct xr_tlb_level *l, double *fit)
+/* Of a set that so many fit in: more than do, and so few sets that all fit where the index is the plain one, wherever
+ * they are. */
+static size_t odd_pages(double fit)
 {
-	const double all = *fit;
-	struct xr_family best = l->index;
+	return (size_t)ceil(fit * M_SQRT2 + 0.2);
+}
 
+static size_t odd_sets(const struct xr_tlb_level *l, double fit)
+{
+	return (size_t)fmax(1, 0.7 * l->reach / (double)odd_pages(fit));
+}
+
+/* Pages as far apart as a divisor of the number of sets overflow as many of them as they meet; others meet three times
+ * as many at the least. So its odd part is found factor by factor. */
+static int find_odd(struct xr_tlb *t, const struct xr_tlb_level *l, double *fit, struct xr_family *index)
+{
+	static const size_t prime[] = {3, 5, 7, 11, 13, 17, 19, 23, 29, 31};
+
+	*index = l->index;
+	index->odd = 1;
 	for (size_t i = 0; i < l->index.n; i++)
 		if (l->index.mask[i] >> l->index.n) /* not the lowest bits */
 			return 0;
-	for (size_t odd = 3; odd <= ODD_MOST && (double)odd < all * 1.2; odd += 2) {
-		struct xr_pages_choice next = {.index = l->index};
-		const double part = all / (double)odd;
-		const size_t n = (size_t)ceil(part * M_SQRT2 + 0.2);
-		double p;
+	for (size_t i = 0; i < COUNT(prime);) {
+		struct xr_pages_choice next = {.index = *index};
+		const double part = *fit / (double)prime[i];
+		double p = 0;
 
-		next.index.odd = odd;
-		/* So few sets that they fit where the index is the plain one, wherever they are. */
-		if (overflows(t, l, &next, n, (size_t)fmax(1, 0.7 * l->reach / (double)n), &p) != 0)
+		next.index.odd *= prime[i];
+		if (part * 1.2 > 1 && overflows(t, l, &next, odd_pages(part), odd_sets(l, part), &p) != 0)
 			return -1;
-		if (p > xr_tlb_clear) { /* the one with most sets: pages of one are in few sets of many another */
-			best = next.index;
+		if (p > xr_tlb_clear) { /* once more: it may be a factor twice */
+			*index = next.index;
 			*fit = part;
+		} else {
+			i++;
 		}
 	}
-	l->index = best;
 	return 0;
 }
 
@@ -302,6 +314,33 @@ static int stays(struct xr_tlb *t, const struct xr_tlb_level *l, const struct xr
 	if (compare(t, l, choice, 2 * (size_t)fmax(1, round(0.75 * fit)), (size_t)fit, &c) != 0)
 		return -1;
 	*in_set = !(c.these < most * c.first - 2 * c.error);
+	return 0;
+}
+
+/* Sets that are no power of two: pages of one set then are others. Some of those overflow an index with gaps or folds as
+ * well, but only those that were asked first: pages of one set fit together and overflow together, wherever they are. */
+static int try_odd(struct xr_tlb *t, struct xr_tlb_level *l, double *fit, bool *one)
+{
+	const double all = *fit;
+	const struct xr_family plain = l->index;
+	struct xr_pages_choice any = {.any = true};
+	double p = 1;
+
+	*one = false;
+	if (find_odd(t, l, fit, &any.index) != 0)
+		return -1;
+	for (int i = 0; i < 2 && any.index.odd > 1 && p > xr_tlb_clear; i++)
+		if (overflows(t, l, &any, odd_pages(*fit), odd_sets(l, *fit), &p) != 0)
+			return -1;
+	if (any.index.odd > 1 && p > xr_tlb_clear) {
+		l->index = any.index;
+		if (is_one_set(t, l, *fit, one) != 0)
+			return -1;
+	}
+	if (!*one) {
+		l->index = plain;
+		*fit = all;
+	}
 	return 0;
 }
 
@@ -361,11 +400,14 @@ int xr_tlb_find_index(struct xr_tlb *t, struct xr_tlb_level *l, double *fit)
 		l->doubt = "a step of the caches or of the page tables";
 		return 0;
 	}
+	/* Bits and folds of numbers are no parts of a remainder: where there is one, they only look so. */
+	if (is_one_set(t, l, *fit, &one) != 0 || (!one && *fit < FOLD_MOST && try_odd(t, l, fit, &one) != 0))
+		return -1;
+	if (l->index.odd > 1)
+		return 0;
 	if (try_bits(t, l, fit) != 0 || is_one_set(t, l, *fit, &one) != 0)
 		return -1;
 	if (!one && *fit < FOLD_MOST && try_folds(t, l, fit, &one) != 0)
-		return -1;
-	if (!one && *fit < FOLD_MOST && (try_odd(t, l, fit) != 0 || is_one_set(t, l, *fit, &one) != 0))
 		return -1;
 	if (!one)
 		l->unknown = "pages anywhere overflow it sooner than pages in a row, and the index is not known";
