@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The reader of machine files must survive anything, and what it accepts it must be able to write and read back. */
+#include "../lib/write.h"
+
 #include "target/model/machine.h"
 
 #include <stdint.h>
@@ -23,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FILE *out = open_memstream(&text, &bytes);
 	if (!out)
 		abort();
-	xr_machine_write(&machine, out);
+	machine_write(&machine, out);
 	fclose(out);
 	if (xr_machine_parse(&again, "again.ini", text, bytes, &err)) {
 		fprintf(stderr, "%s\n%s", err.text, text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "judge.h"
 #include "truth.h"
+#include "write.h"
 
 #include "micro/micro.h"
 #include "micro/table.h"
@@ -89,7 +90,7 @@ struct xr_description *measure_machine(const struct xr_machine *machine, const c
 		xr_fail(err, XR_EXIT_USE, "cannot write %s", path);
 		return NULL;
 	}
-	xr_machine_write(machine, file);
+	machine_write(machine, file);
 	fclose(file);
 	struct xr_options options = {.target = path, .cpu = -1, .seed = seed};
 	const char *all[MICROS_MAX];

@@ -12,6 +12,7 @@
 #include "../lib/lab.h"
 #include "../lib/shrink.h"
 #include "../lib/tally.h"
+#include "../lib/write.h"
 
 #include "xray.h"
 
@@ -131,7 +132,7 @@ static int one_machine(uint64_t seed, enum xr_noise noise)
 		printf("# seed %" PRIu64 ": %s\n", seed, err.text);
 		return 1;
 	}
-	xr_machine_write(&machine, stdout);
+	machine_write(&machine, stdout);
 	for (size_t i = 0; i < xr_description_count(d); i++)
 		if (asked_for(xr_description_at(d, i)->id) >= 0)
 			show_verdicts(&machine, d, xr_description_at(d, i)->id);

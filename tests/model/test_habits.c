@@ -14,6 +14,7 @@
 #include "../lib/lab.h"
 #include "../lib/shrink.h"
 #include "../lib/tally.h"
+#include "../lib/write.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -183,7 +184,7 @@ static int show(const char *name, uint64_t seed, const char *const *facts, int n
 			struct xr_machine machine;
 			struct xr_error err = {0};
 			draw(&s, 0, seed, &machine);
-			xr_machine_write(&machine, stdout);
+			machine_write(&machine, stdout);
 			struct xr_description *d = measure_machine(&machine, facts, (size_t)n, seed, &err);
 			int bad = d ? show_verdicts(&machine, d, NULL) : 1;
 			xr_description_free(d);

@@ -14,6 +14,7 @@
 #include "../lib/lab.h"
 #include "../lib/shrink.h"
 #include "../lib/tally.h"
+#include "../lib/write.h"
 
 #include "xray.h"
 
@@ -80,7 +81,7 @@ static int one_machine(uint64_t seed, enum xr_noise noise, const char *id)
 	draw(&suite, 0, seed, &machine);
 	if (id && shrink(&machine, seed, id))
 		printf("# the smallest machine on which %s is not right:\n", id);
-	xr_machine_write(&machine, stdout);
+	machine_write(&machine, stdout);
 	const char *only = getenv("XR_ONLY");
 	struct xr_description *d = measure_machine(&machine, &only, only != NULL, seed, &err);
 	if (!d) {

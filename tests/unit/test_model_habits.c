@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Keys for the habits of real cores: read, written back the same, and refused where they make no sense. */
 #include "../lib/truth.h"
+#include "../lib/write.h"
 
 #include "target/model/machine.h"
 
@@ -20,7 +21,7 @@ static char *written(const struct xr_machine *machine)
 	char *text = NULL;
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
-	xr_machine_write(machine, out);
+	machine_write(machine, out);
 	fclose(out);
 	return text;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Machine files: what is legal is read, what is not is refused with file, line and reason. */
+#include "../lib/write.h"
+
 #include "target/model/machine.h"
 
 #include <setjmp.h>
@@ -150,12 +152,12 @@ static void a_written_machine_reads_back_the_same(void **state)
 		if (xr_machine_read(&m, files[i], &err))
 			fail_msg("%s", err.text);
 		FILE *out = open_memstream(&text[0], &bytes[0]);
-		xr_machine_write(&m, out);
+		machine_write(&m, out);
 		fclose(out);
 		if (xr_machine_parse(&again, "again", text[0], bytes[0], &err))
 			fail_msg("%s\n%s", err.text, text[0]);
 		out = open_memstream(&text[1], &bytes[1]);
-		xr_machine_write(&again, out);
+		machine_write(&again, out);
 		fclose(out);
 		assert_string_equal(text[0], text[1]);
 		for (int k = 0; k < m.n_caches; k++)

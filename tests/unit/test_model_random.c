@@ -3,6 +3,7 @@
 #include "../lib/random.h"
 #include "../lib/second.h"
 #include "../lib/truth.h"
+#include "../lib/write.h"
 #include "target/model/model.h"
 
 #include <setjmp.h>
@@ -19,7 +20,7 @@ static char *written(const struct xr_machine *m)
 	char *text = NULL;
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
-	xr_machine_write(m, out);
+	machine_write(m, out);
 	fclose(out);
 	return text;
 }

@@ -3,6 +3,7 @@
 #include "target/model/machine.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { LINES_MAX = 1 << 25, SCAN_WAYS = 64 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "target/model/machine.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const char *const xr_inclusion_names[] = {"none", "inclusive", "exclusive", NULL};

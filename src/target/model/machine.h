@@ -15,7 +15,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 enum {
 	XR_MACHINE_NAME = 48,
@@ -216,9 +215,6 @@ int xr_machine_parse(struct xr_machine *machine, const char *name, const char *t
 
 /* Resolves names and checks what single keys cannot: called by the readers, and by who builds a machine by hand. */
 int xr_machine_check(struct xr_machine *machine, const char *name, struct xr_error *err);
-
-/* A legal machine file that reads back as the same machine. */
-void xr_machine_write(const struct xr_machine *machine, FILE *out);
 
 /* The cost of an operation on a type, or NULL when the machine has no such operation. Vectors: the cost of one native
  * piece (see xr_machine_pieces). FMA only where [fma] or a section allows it. */

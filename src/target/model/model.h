@@ -65,6 +65,9 @@ void xr_model_prepare_walk(struct xr_model *model, struct xr_job *job, struct xr
 void xr_model_prepare_team(struct xr_model *model, struct xr_job *job, struct xr_reading *out);
 void xr_model_prepare_flow(struct xr_model *model, struct xr_job *job, struct xr_reading *out);
 void xr_model_forget_teams(struct xr_model *model);
+/* turns.c: so many members on one CPU for a window: each run between two gaps is a sample. All in ns. */
+void xr_model_sample_turns(struct xr_model *model, int rivals, double window, double gap, double ref,
+                           struct xr_raw_list *list);
 void xr_model_forget_flows(struct xr_model *model);
 void xr_model_forget_chains(struct xr_model *model);
 

@@ -514,56 +514,6 @@ static void prepare_pair(struct xr_model *model, struct xr_job *job, struct xr_r
 
 /* ---- slices ---- */
 
-/* One CPU for one window: its members take turns; what they see of it are runs between gaps. */
-static void watch_cpu(struct xr_model *model, const struct team *t, int cpu, double window, double gap, double ref,
-                      struct xr_raw_list *list)
-{
-	const struct xr_machine *m = &model->machine;
-	struct xr_rng *rng = &model->clock.rng;
-	int rivals = 0;
-	for (int i = 0; i < t->n; i++)
-		rivals += t->player[i].cpu == cpu;
-	bool started[64] = {false};
-	int turn = 0;
-	double now = 0;
-	bool sliced = rivals > 1 && m->timeslice_ms > 0;
-	while (now < window && list->n < 1 << 16) {
-		double slice = sliced ? m->timeslice_ms * 1e6 * (1 + 0.002 * (xr_rng_unit(rng) - 0.5)) : window - now;
-		double end = fmin(now + slice, window), run = now;
-		bool open = started[turn % 64];
-		while (now < end) { /* interrupts cut runs when they are long enough to be seen */
-			double next =
-				m->interrupts_hz > 0 ? -log(1 - xr_rng_unit(rng)) * 1e9 / m->interrupts_hz : 2 * window;
-			double take = m->interrupt_us * 1e3 * (0.7 + 0.6 * xr_rng_unit(rng));
-			if (m->preempt_hz > 0 &&
-			    xr_rng_unit(rng) * (m->preempt_hz + m->interrupts_hz) < m->preempt_hz) {
-				next = -log(1 - xr_rng_unit(rng)) * 1e9 / (m->preempt_hz + m->interrupts_hz);
-				take = m->preempt_ms * 1e6 * (0.5 + xr_rng_unit(rng));
-			}
-			if (now + next >= end) {
-				now = end;
-				break;
-			}
-			now += next;
-			if (take > gap) {
-				if (open)
-					xr_raw_add(list,
-					           (struct xr_raw){.long_ns = now - run, .long_ops = 1, .ref_ns = ref});
-				open = true;
-				run = now + take;
-			}
-			now += take;
-		}
-		if (sliced && (double)(rivals - 1) * slice > gap) {
-			if (open && end < window && end > run)
-				xr_raw_add(list, (struct xr_raw){.long_ns = end - run, .long_ops = 1, .ref_ns = ref});
-			started[turn % 64] = true;
-		}
-		now = fmax(now, end);
-		turn = (turn + 1) % (rivals ? rivals : 1);
-	}
-}
-
 static void sample_slices(struct xr_model *model, struct xr_job *job, struct xr_raw_list *list)
 {
 	const struct xr_team_spec *spec = &job->spec->team;
@@ -572,10 +522,13 @@ static void sample_slices(struct xr_model *model, struct xr_job *job, struct xr_
 	double ref = xr_model_reference(model);
 	for (int i = 0; i < t->n; i++) {
 		bool seen = false;
-		for (int j = 0; j < i; j++)
-			seen |= t->player[j].cpu == t->player[i].cpu;
+		int rivals = 0;
+		for (int j = 0; j < t->n; j++) {
+			seen |= j < i && t->player[j].cpu == t->player[i].cpu;
+			rivals += t->player[j].cpu == t->player[i].cpu;
+		}
 		if (!seen)
-			watch_cpu(model, t, t->player[i].cpu, window, gap, ref, list);
+			xr_model_sample_turns(model, rivals, window, gap, ref, list);
 	}
 	model->clock.now_ns += window;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "target/model/machine.h"
+#include "write.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -223,7 +223,7 @@ static void put_memory(const struct xr_machine *m, FILE *out)
 	put_code(m, out);
 }
 
-void xr_machine_write(const struct xr_machine *m, FILE *out)
+void machine_write(const struct xr_machine *m, FILE *out)
 {
 	put_core(m, out);
 	put_ops(m, out);
