@@ -155,6 +155,23 @@ static void what_no_array_makes_is_none_of_these(void **state)
 	xr_arena_release(&lab.arena);
 }
 
+static void every_curve_counts_against_none_of_these(void **state)
+{
+	(void)state;
+	struct lab lab;
+	struct xr_conflict c = {0};
+	lab_init(&lab, 3);
+	for (unsigned count = 1; count <= 8; count++) {
+		see(&lab, put(&lab, 0, false, UNITS, count), 20, count > 4 ? 5 : 0, 0.01);
+		see(&lab, put(&lab, 1, true, UNITS, count), 20, count > 6 ? 9 : 0, 0.01);
+	}
+	xr_conflict_init(&c, &lab.arena, lab.point, lab.n);
+	const double lean = xr_conflict_none(&c, XR_CONFLICT_LEAN), full = xr_conflict_none(&c, XR_CONFLICT_FULL);
+	assert_true(lean != 0 && full != 0);
+	assert_true(fabs(xr_conflict_none(&c, XR_CONFLICT_ALL) - lean - full) < 1e-9);
+	xr_arena_release(&lab.arena);
+}
+
 static void a_flat_curve_fits_everything(void **state)
 {
 	(void)state;
@@ -254,6 +271,7 @@ int main(void)
 		cmocka_unit_test(nothing_misses_while_it_fits),
 		cmocka_unit_test(every_policy_and_number_of_ways_is_found),
 		cmocka_unit_test(what_no_array_makes_is_none_of_these),
+		cmocka_unit_test(every_curve_counts_against_none_of_these),
 		cmocka_unit_test(a_flat_curve_fits_everything),
 		cmocka_unit_test(thoughts_end_when_the_watch_is_over),
 		cmocka_unit_test(decoded_code_does_not_pass_for_the_cache),
