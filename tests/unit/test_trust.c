@@ -68,6 +68,31 @@ static void of_two_that_are_as_sure_none_stays(void **state)
 	xr_description_free(d);
 }
 
+/* Each order that every machine keeps, kept and broken. */
+static void every_order_is_looked_at(void **state)
+{
+	static const char *const orders[][2] = {
+		{"cache.l1d.capacity", "cache.l2.capacity"},  {"cache.l2.capacity", "cache.l3.capacity"},
+		{"cache.l3.capacity", "cache.l4.capacity"},   {"cache.l1d.capacity", "cache.l3.capacity"},
+		{"cache.l1i.capacity", "cache.l2i.capacity"}, {"cache.l1d.latency", "cache.l2.latency"},
+		{"cache.l2.latency", "cache.l3.latency"},     {"cache.l3.latency", "cache.l4.latency"},
+		{"cache.l1d.latency", "memory.latency"},      {"cache.l3.latency", "memory.latency"},
+		{"tlb.d1.entries", "tlb.d2.entries"},         {"tlb.d2.entries", "tlb.d3.entries"},
+	};
+	(void)state;
+	for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+		for (int broken = 0; broken <= 2; broken++) {
+			const int upper[] = {65536, 32768, 16384}; /* more, as much, less */
+			struct xr_description *d = xr_description_new();
+			xr_fact_count(d, orders[i][0], 32768, "", 0.9, "m");
+			xr_fact_count(d, orders[i][1], upper[broken], "", 0.9, "m");
+			xr_trust_apply(d);
+			assert_int_equal(status(d, orders[i][0]), broken ? XR_UNRELIABLE : XR_OK);
+			assert_int_equal(status(d, orders[i][1]), broken ? XR_UNRELIABLE : XR_OK);
+			xr_description_free(d);
+		}
+}
+
 static void an_exclusive_cache_may_be_smaller(void **state)
 {
 	struct xr_description *d = xr_description_new();
@@ -99,7 +124,14 @@ static void curves_are_witnesses(void **state)
 	assert_int_equal(status(d, "memory.latency"), XR_UNRELIABLE); /* nobody walked beyond 1 MiB */
 	xr_fact_count(d, "tlb.d1.entries", 256, "", 0.99, "m");
 	xr_trust_apply(d);
-	assert_int_equal(status(d, "tlb.d1.entries"), XR_UNRELIABLE);
+	assert_int_equal(status(d, "tlb.d1.entries"), XR_UNRELIABLE); /* dear well inside of it */
+	xr_fact_count(d, "tlb.d1.entries", 8, "", 0.99, "m");
+	xr_trust_apply(d);
+	assert_int_equal(status(d, "tlb.d1.entries"), XR_UNRELIABLE); /* cheap well beyond it */
+	xr_fact_count(d, "cache.l2.capacity", 1 << 19, "bytes", 0.99, "m");
+	xr_fact_number(d, "memory.latency", 14, "cycles", 0.9, "m");
+	xr_trust_apply(d);
+	assert_int_equal(status(d, "memory.latency"), XR_OK); /* the walk went beyond 512 KiB */
 	xr_description_free(d);
 }
 
@@ -145,6 +177,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_sure_enough_is_unreliable),
 		cmocka_unit_test(the_surer_of_two_that_contradict_stays),
 		cmocka_unit_test(of_two_that_are_as_sure_none_stays),
+		cmocka_unit_test(every_order_is_looked_at),
 		cmocka_unit_test(an_exclusive_cache_may_be_smaller),
 		cmocka_unit_test(curves_are_witnesses),
 		cmocka_unit_test(without_an_optimiser_sizes_hold_and_times_do_not),
