@@ -202,9 +202,16 @@ $(BUILD)/gen/agent: $(HOSTED_OBJ) $(BUILD)/gen/builtin_units.c $(BUILD)/gen/buil
 	$(Q)$(CC) -std=gnu11 -O2 -w -fno-math-errno -ffp-contract=fast -Isrc/agent $(if $(STATIC),-static) $(LDFLAGS) -s -pthread \
 		-o $@ $(HOSTED_OBJ) $(BUILD)/gen/builtin_units.c $(BUILD)/gen/builtin_table.c -lm
 
-$(BUILD)/gen/builtin.o: $(BUILD)/gen/agent
-	@printf '%s\n' '__asm__(".section .rodata\n.balign 16\n.globl xr_builtin_program\nxr_builtin_program:\n"' \
-		'".incbin \"$<\"\n.globl xr_builtin_end\nxr_builtin_end:\n.byte 0\n.text\n");' > $(@:.o=.c)
+# The agent as one object, to be linked with streams that the machine's compiler makes: half of a first run would be spent on
+# compiling it. It must be as tight as that compiler would make it; instrumented, it links nowhere else and is left out.
+$(AGENT_OBJ): XR_CFLAGS += -O2 -fno-lto -fPIE
+$(BUILD)/gen/agent.o: $(HOSTED_OBJ) $(BUILD)/.link
+	@echo '  LD    $@'
+	$(Q)$(if $(findstring -fsanitize,$(CFLAGS)),: > $@,$(CC) -r -nostdlib -Wl$(,)-S -o $@ $(HOSTED_OBJ))
+
+incbin = ".balign 16\n.globl xr_builtin_$(1)\nxr_builtin_$(1):\n.incbin \"$(2)\"\n.globl xr_builtin_$(1)_end\nxr_builtin_$(1)_end:\n.byte 0\n"
+$(BUILD)/gen/builtin.o: $(BUILD)/gen/agent $(BUILD)/gen/agent.o
+	@printf '%s\n' '__asm__(".section .rodata\n"' '$(call incbin,program,$<)' '$(call incbin,object,$<.o)' '".text\n");' > $(@:.o=.c)
 	@echo '  CC    $(@:.o=.c)'
 	$(Q)$(ANYWHERE) $(CC) $(CFLAGS) -fPIC -c -o $@ $(@:.o=.c)
 

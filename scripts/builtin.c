@@ -23,7 +23,7 @@
 /* Of this program there is none yet. */
 const uint64_t xr_builtin_ids[1];
 const size_t xr_builtin_count = 0;
-const unsigned char xr_builtin_program[1], xr_builtin_end[1];
+const unsigned char xr_builtin_program[1], xr_builtin_program_end[1], xr_builtin_object[1], xr_builtin_object_end[1];
 
 enum { SPECS_MAX = 2048, SELECT_MAX = 128 };
 static struct xr_spec specs[SPECS_MAX];

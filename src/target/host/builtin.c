@@ -14,7 +14,28 @@ const char xr_builtin_needs[] = "needs a C compiler";
 
 bool xr_builtin_there(void)
 {
-	return xr_builtin_end - xr_builtin_program > 1;
+	return xr_builtin_program_end - xr_builtin_program > 1;
+}
+
+static size_t object_bytes(void)
+{
+	return (size_t)(xr_builtin_object_end - xr_builtin_object);
+}
+
+bool xr_builtin_object_there(void)
+{
+	return object_bytes() > 1;
+}
+
+uint64_t xr_builtin_object_key(void)
+{
+	return xr_hash(0, xr_builtin_object, object_bytes());
+}
+
+const char *xr_builtin_object_path(struct xr_toolchain *tc)
+{
+	const char *path = xr_arena_printf(tc->arena, "%s/agent.o", tc->work);
+	return xr_file_exists(path) || !xr_file_write(path, xr_builtin_object, object_bytes()) ? path : NULL;
 }
 
 uint64_t xr_builtin_id(const struct xr_spec *spec)
@@ -41,7 +62,7 @@ static const char *in_memory(struct xr_toolchain *tc, size_t bytes)
 
 static int unpack(struct xr_toolchain *tc, struct xr_error *err)
 {
-	size_t bytes = (size_t)(xr_builtin_end - xr_builtin_program);
+	size_t bytes = (size_t)(xr_builtin_program_end - xr_builtin_program);
 	const char *path = xr_arena_printf(tc->arena, "%s/agent", tc->work);
 	if (tc->builtin_path)
 		return 0;

@@ -13,11 +13,17 @@
 /* Made at build time. ids: of the specifications in the program's table, in its order (see xr_builtin_id()). */
 extern const uint64_t xr_builtin_ids[];
 extern const size_t xr_builtin_count;
-extern const unsigned char xr_builtin_program[], xr_builtin_end[];
+extern const unsigned char xr_builtin_program[], xr_builtin_program_end[];
+/* The agent alone, as an object: linked with streams of the machine's own compiler it need not be compiled there. */
+extern const unsigned char xr_builtin_object[], xr_builtin_object_end[];
 
 extern const char xr_builtin_needs[]; /* "needs a C compiler" */
 
 bool xr_builtin_there(void); /* false: this build carries none */
+bool xr_builtin_object_there(void);
+uint64_t xr_builtin_object_key(void);
+/* Where the object lies; NULL: it could not be written. */
+const char *xr_builtin_object_path(struct xr_toolchain *tc);
 uint64_t xr_builtin_id(const struct xr_spec *spec);
 /* As xr_toolchain_build(): those it does not carry are failures, the others get their place. */
 int xr_builtin_build(struct xr_toolchain *tc, const struct xr_spec *specs, size_t n, struct xr_compiled *out,

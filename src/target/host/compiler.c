@@ -323,8 +323,10 @@ int xr_toolchain_init(struct xr_toolchain *tc, const struct xr_host_options *opt
 	tc->board = options->words.board ? xr_arena_strdup(arena, options->words.board) : NULL;
 	/* who names a compiler wants that one */
 	tc->builtin = !options->cc && !options->runner && !options->baked && !tc->board && xr_builtin_there();
+	bool usual = tc->builtin && !options->cflags && !*tc->ldflags && !*tc->agent_flags && tc->threads;
 	if (make_work(tc, options->tmp, err) || find_out(tc, err))
 		return -1;
+	tc->carried = usual && tc->gnu && tc->threads && xr_builtin_object_there() ? xr_builtin_object_key() : 0;
 	if (options->form && strcmp(options->form, "barrier") && strcmp(options->form, "switch"))
 		return xr_fail(err, XR_EXIT_USE, "--form is 'barrier' or 'switch', not '%s'", options->form);
 	tc->form = !tc->gnu || (options->form && !strcmp(options->form, "switch")) ? XR_FORM_SWITCH : XR_FORM_BARRIER;

@@ -19,7 +19,7 @@
 
 static uint64_t agent_key(const struct xr_toolchain *tc)
 {
-	uint64_t key = tc->identity[XR_PLAIN];
+	uint64_t key = tc->identity[XR_PLAIN] + tc->carried;
 	for (const struct xr_embedded *e = xr_agent_text; e->name; e++)
 		key = xr_hash(key, e->text, strlen(e->text));
 	if (tc->board) {
@@ -75,13 +75,18 @@ static struct xr_command agent_command(struct xr_toolchain *tc, bool baked, cons
 
 enum { AGENT_FILES_MAX = 40 };
 
-/* The agent's own files, compiled once; baked programs hold another main loop. */
+/* The agent's own files, carried along, or compiled once; baked programs hold another main loop. */
 static int compile_agent(struct xr_toolchain *tc, bool baked, struct xr_command *link, struct xr_error *err)
 {
 	uint64_t base = agent_key(tc) + baked, keys[AGENT_FILES_MAX];
 	struct xr_job jobs[AGENT_FILES_MAX] = {{0}};
 	const char *source[AGENT_FILES_MAX];
 	size_t n = 0, k = 0;
+	const char *carried = tc->carried && !baked ? xr_builtin_object_path(tc) : NULL;
+	if (carried) {
+		xr_command_add(link, carried);
+		return 0;
+	}
 	for (const struct xr_embedded *e = xr_agent_text; e->name && k + 1 < AGENT_FILES_MAX; e++)
 		if (is_part(tc, e->name))
 			source[k++] = xr_arena_printf(tc->arena, "%s/%s", tc->work, e->name);
@@ -172,8 +177,12 @@ static int link_program(struct xr_toolchain *tc, const uint64_t *unit, size_t n,
 		xr_command_add(&c, "-pthread");
 	xr_command_add(&c, "-lm");
 	xr_command_add_words(tc, &c, tc->ldflags);
-	if (run_or_fail(tc, &c, "cannot link the agent", err))
-		return -1;
+	if (run_or_fail(tc, &c, "cannot link the agent", err)) {
+		if (!tc->carried)
+			return -1;
+		tc->carried = 0; /* made for another C library, perhaps */
+		return link_program(tc, unit, n, table, baked, program, err);
+	}
 	tc->unproved = key;
 	return 0;
 }

@@ -40,6 +40,7 @@ struct xr_toolchain {
 	const char *warning;         /* NULL, or why there is no cache */
 	bool builtin;                /* there is no compiler: the agent that X-Ray carries must do (builtin.h) */
 	const char *builtin_path;    /* NULL: not unpacked yet */
+	uint64_t carried;            /* the agent is linked from the object that X-Ray carries, of this key; 0: compiled here */
 	uint64_t identity[2];        /* per flavour */
 	int parallel;                /* compilations at a time */
 	int n_hung;                  /* that did not finish */

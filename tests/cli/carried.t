@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: MIT
+# The agent comes along as an object: with the usual compiler and flags only generated code is compiled. A compiler or flags of
+# one's own compile the agent, too; so does a machine on which the object does not link. Instrumented builds carry none.
+
+$ command -v cc > /dev/null || exit 0; grep -aq __sanitizer_ "$(command -v xray)" && exit 0; mkdir bin; printf '#!/bin/sh\necho "$*" >> %s/log\ncase $*" " in *agent.o\ *) [ ! -e %s/strange ] || exit 1 ;; esac\nexec %s "$@"\n' $PWD $PWD "$(command -v cc)" > bin/cc; chmod +x bin/cc; unset CC; PATH=$PWD/bin:$PATH; xray --quiet --no-cache cpu.frequency > /dev/null; grep -q '/agent\.o' log || echo 'not carried'; ! grep -q '/walk\.c' log || echo compiled; rm log; xray --quiet --no-cache --cflags -O1 timer > /dev/null; grep -q '/walk\.c' log || echo 'other flags, same agent'; rm log; touch strange; xray --quiet --no-cache timer | grep -q timer.resolution || echo 'no way out'; grep -q '/walk\.c' log || echo 'linked all the same'
