@@ -42,6 +42,7 @@ static const double lost_prior[] = {0.7, 0.12, 0.08, 0.06, 0.04};
 enum { LOSTS = sizeof lost / sizeof *lost };
 
 static const double even_prior = 0.1;   /* most pages lie anywhere */
+static const double unheard_of = 0.15;  /* of cores whose designers did not care for what is usual: prior_of_sets() */
 static const double stray_growth = 0.1; /* of growths: somebody else made the difference, anywhere in some octaves */
 
 /* ---- one set ------------------------------------------------------------------------------------------------------- */
@@ -219,11 +220,12 @@ struct hypothesis {
 	double misfit;
 	bool even;
 	unsigned parts; /* lines of ours in one of this level */
+	double usual;   /* in prior: of the number of sets */
 };
 
 /* Caches that are built: ways that are a power of two, or three or five times one, before others; powers of two
  * of sets, the more so where single bits of the address choose the set: then any other number takes a division. */
-static double prior_of(unsigned odd, size_t ways, bool regular)
+static double prior_of_sets(unsigned odd, bool regular)
 {
 	const double of_sets = odd == 1   ? 1
 	                       : odd == 3 ? 0.1
@@ -231,9 +233,14 @@ static double prior_of(unsigned odd, size_t ways, bool regular)
 	                                  : 0.03,
 		     divides = regular && odd > 1 ? 0.5 : 1;
 
+	return of_sets * divides;
+}
+
+static double prior_of_ways(size_t ways)
+{
 	while (ways % 2 == 0)
 		ways /= 2;
-	return of_sets * divides * (ways == 1 ? 1 : ways <= 5 ? 0.5 : 0.15);
+	return ways == 1 ? 1 : ways <= 5 ? 0.5 : 0.15;
 }
 
 /* Numbers of sets, what others take, misfits, spread: with one law. h NULL: only counts. */
@@ -256,7 +263,8 @@ static size_t list_law(const struct xr_scatter_question *q, double least, double
 					h[n].lost = lost[l] * q->most_lost;
 					h[n].misfit = misfit[m / 2];
 					h[n].even = m % 2 != 0;
-					prior[n] = prior_of(odd, what->ways, q->regular) * prior_law * lost_prior[l] *
+					h[n].usual = prior_of_sets(odd, q->regular);
+					prior[n] = h[n].usual * prior_of_ways(what->ways) * prior_law * lost_prior[l] *
 					           misfit_prior[m / 2] * (m % 2 ? even_prior : 1 - even_prior);
 				}
 		}
@@ -385,6 +393,20 @@ static double log_growth(const struct xr_scatter_question *q, const struct hypot
 	return log(sum);
 }
 
+/* How sure of this capacity somebody is who does not know which numbers of sets are usual. */
+static double p_unusual(const struct xr_belief *b, const double *usual, const double *capacity, double this)
+{
+	double sum = 0, all = xr_belief_p(b, b->n);
+
+	for (size_t i = 0; i < b->n; i++) {
+		const double p = xr_belief_p(b, i) / usual[i];
+
+		all += p;
+		sum += fabs(capacity[i] / this - 1) < 1e-3 ? p : 0;
+	}
+	return all > 0 ? sum / all : 0;
+}
+
 /* Which reading repeats which, for the noise. */
 static struct xr_noise noise_of(struct xr_arena *arena, const struct xr_scatter_question *q, const double *y)
 {
@@ -422,7 +444,7 @@ struct xr_scatter_answer xr_scatter_infer(struct xr_arena *arena, const struct x
 	double *x = xr_arena_array(arena, double, q->n), *y = xr_arena_array(arena, double, q->n);
 	struct xr_noise noise;
 	struct hypothesis *h;
-	double *prior, *log, *capacity, *ways;
+	double *prior, *log, *capacity, *ways, *usual;
 	const double log_octaves = M_LN2 * 3; /* none of these: anywhere in OCTAVES */
 	struct xr_belief b;
 	size_t n, best;
@@ -444,6 +466,7 @@ struct xr_scatter_answer xr_scatter_infer(struct xr_arena *arena, const struct x
 	log = xr_arena_array(arena, double, n);
 	capacity = xr_arena_array(arena, double, n);
 	ways = xr_arena_array(arena, double, n);
+	usual = xr_arena_array(arena, double, n);
 	list(arena, q, least, most, h, prior);
 	noise = noise_of(arena, q, y);
 	b = xr_belief_new(arena, n, prior);
@@ -451,6 +474,7 @@ struct xr_scatter_answer xr_scatter_infer(struct xr_arena *arena, const struct x
 		log[i] = fits(q, &noise, &h[i], x, y, &a.near, &a.far);
 		capacity[i] = h[i].sets * (double)(h[i].ways * h[i].parts) * q->line;
 		ways[i] = (double)h[i].ways;
+		usual[i] = h[i].usual;
 	}
 	for (size_t i = 0; i < q->n; i++)
 		none += xr_noise_log_none(&noise, low / 2, 2 * high, y[i]);
@@ -465,6 +489,7 @@ struct xr_scatter_answer xr_scatter_infer(struct xr_arena *arena, const struct x
 		(void)fits(q, &noise, &h[best], x, y, &a.near, &a.far);
 	a.none = xr_belief_p(&b, n);
 	a.p_capacity = xr_belief_of(&b, capacity, &a.capacity);
+	a.p_capacity += unheard_of * (p_unusual(&b, usual, capacity, a.capacity) - a.p_capacity);
 	a.p_ways = xr_belief_of(&b, ways, &a.ways);
 	for (size_t i = 0; i < n && q->expected > 0; i++) {
 		a.p_expected += fabs(capacity[i] / q->expected - 1) < 1e-3 ? xr_belief_p(&b, i) : 0;

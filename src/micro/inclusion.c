@@ -14,7 +14,7 @@
  *   The lines: one way of the second cache apart, if pages are in a row in memory, which a lap over all of them,
  *   without anybody being used more often, shows; else a conflict set (probe/conflict.h).
  *
- * When it fails: a first cache that evicts at random or by age alone, or has hardly any ways, loses x on its own.
+ * When it fails: a first cache with random or FIFO replacement, or with one or two ways, evicts x itself.
  * Whether a cache that is not inclusive is exclusive is not told: both keep x.
  */
 #include "infer/belief.h"

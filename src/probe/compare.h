@@ -34,8 +34,8 @@ struct xr_comparison {
 	int rounds, misses_seen; /* in how many of them */
 };
 
-/* One sigma of a difference that is none, in cycles: noise; and per page, what it takes more at one offset than at the
- * other, whatever it meets there. */
+/* One sigma of the difference between laps that meet the same, in cycles: noise; and per page, what it takes more at one
+ * offset than at the other, whatever it meets there. */
 struct xr_compare_scatter {
 	bool known;
 	double noise, uneven;

@@ -12,8 +12,9 @@ enum {
 	MOST_BLOCKS = 128,
 	SETBACKS = 4,
 	OPEN = 3, /* questions that nothing decides */
-	SHARE = 8, /* by which A grows. The chance that a set overflows grows with the power of its ways: of larger blocks, sets
-	            * overflow at both offsets, and the laps differ by nothing */
+	/* A grows by one part in so many. The chance that a set overflows grows with the power of its ways: of larger
+	 * blocks, sets overflow at both offsets, and the laps do not differ. */
+	SHARE = 8,
 	OFFSET_GRAIN = 256, /* no line is longer: one that begins elsewhere may be in the one before */
 	APART = 4,          /* lines from one pair to the next but one, where they lie anywhere */
 	PAIR = XR_COMPARE_PAIR,
@@ -252,10 +253,11 @@ static void leave_out(struct search *s, size_t from, size_t n)
  * members than there are ways, and then any of them can go, but not all. */
 static int reduce_once(struct search *s, struct blocks *b, size_t *gone)
 {
+	const double *left = s->c->left;
 	size_t from = 0, kept = 0;
 
 	*gone = 0;
-	for (size_t i = 0; i<b->n && * s->c->left> 0; i++) {
+	for (size_t i = 0; *left > 0 && i < b->n; i++) {
 		struct xr_comparison q = without(s, from, from + b->size[i]);
 
 		if (!b->needed[i] && xr_compare_decide(&s->compare, &q) != 0)

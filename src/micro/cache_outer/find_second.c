@@ -16,7 +16,8 @@
 /* Half of the way, in logarithms, to the nearest other capacity that is built, 4/3 of it; what is less likely than that
  * was said by somebody who was wrong. */
 static const double built = 0.14, contradiction = 0.01;
-static const double sure = 0.9; /* no other witness is asked */
+static const double sure = 0.9;          /* no other witness is asked */
+static const double contradicted = 0.75; /* of two witnesses who disagree, the better one */
 
 static struct xr_second_level second_for(struct xr_outer *o)
 {
@@ -38,7 +39,6 @@ static void put_second(struct xr_outer *o, const struct xr_second_level *l)
 {
 	const double without_ways = 0.7; /* the law has the steepness of a curve from the ways, or from the policy */
 	/* a miss does not cost half of what the latencies say: one of both is wrong */
-	const double contradicted = 0.75;
 	const bool overlooked = l->miss_open && l->law.far - l->law.near < (l->far - l->near) / 2;
 	struct xr_description *d = xr_run_description(o->run);
 	double x[XR_SECOND_POINTS], y[XR_SECOND_POINTS];
@@ -202,10 +202,14 @@ int xr_outer_find_second(struct xr_outer *o)
 	/* Where the law is open, classes that have as many ways decide, unless it contradicts them. */
 	if (g.n_said > 0 && g.ways == l.ways) {
 		xr_outer_put_classes(o, 1, &g);
-		l.expected = xr_run_number(o->run, xr_outer_id(o, 1, "capacity"), 0);
+		struct xr_fact *fact = xr_description_edit(xr_run_description(o->run), xr_outer_id(o, 1, "capacity"));
+
+		l.expected = json_number_value(fact->value);
 		xr_second_weigh(&l);
 		if (!(l.law.p_expected > contradiction) && fabs(log(l.law.mean / l.expected)) > 2 * built)
 			put_second(o, &l);
+		else if (l.law.capacity != l.expected) /* classes are counted in powers of two, whatever there is */
+			fact->confidence = fmin(fact->confidence, contradicted);
 	}
 	return 0;
 }

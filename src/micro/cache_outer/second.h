@@ -19,10 +19,10 @@ struct xr_second_level {
 	uint64_t first_way;      /* bytes */
 	double near, far;        /* latencies of this level and the next, about */
 	uint64_t room;           /* bytes that a buffer may have */
-	double tlb_pages;        /* that the first TLB holds; 0: there is none */
+	double tlb_pages;        /* that the first TLB holds; 0: no TLB */
 	bool shared_core;        /* somebody else uses the core, and with it this level */
 	double quiet_ns;         /* for each question */
-	double expected;         /* capacity, of another witness; 0: there is none */
+	double expected;         /* capacity that another witness found; 0: no such witness */
 	struct xr_effort effort; /* {0}: quick; for coarse clocks */
 	/* What is found: */
 	size_t ways; /* 0: not found */
