@@ -213,6 +213,13 @@ static void memory_is_bounded(void **state)
 	xr_chain_setup(fake_now, 30, 0);
 }
 
+/* Every walk takes one tick of this clock, however long it is: nothing is left over for a load. */
+static void what_a_loop_costs_is_no_negative_time(void **state)
+{
+	(void)state;
+	assert_true(xr_follow_overhead_ns(fake_now) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +233,7 @@ int main(void)
 		cmocka_unit_test(rolling_walks_share_links_and_go_on_from_each_other),
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(memory_is_bounded),
+		cmocka_unit_test(what_a_loop_costs_is_no_negative_time),
 	};
 
 	xr_chain_setup(fake_now, 30, 0);
