@@ -63,8 +63,6 @@ static const char *integer_literal(struct xr_arena *arena, json_int_t value)
 {
 	if (value >= 0 && value <= 2147483647)
 		return xr_arena_printf(arena, "%ld", (long)value);
-	if (value > 0 && value <= 4294967295)
-		return xr_arena_printf(arena, "%luUL", (unsigned long)value);
 	if (value < 0 && value >= -2147483647)
 		return xr_arena_printf(arena, "(%ld)", (long)value);
 	if (value == LLONG_MIN) /* C has no literal for it */

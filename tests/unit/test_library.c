@@ -103,7 +103,7 @@ static void what_was_measured_once_is_read(void **state)
 	struct xr_options options = XR_OPTIONS_INIT;
 	const struct xr_plan plan = {.select = want, .n_select = 1};
 	struct xr_error err;
-	char dir[256], command[800];
+	char dir[256], compiler[300], command[800];
 	(void)state;
 	snprintf(dir, sizeof dir, "%s/store", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
 	options.target = "machines/p6.ini";
@@ -126,6 +126,26 @@ static void what_was_measured_once_is_read(void **state)
 	assert_null(xr_description_fact(second, "timer.read"));
 	xr_description_free(second);
 	xr_description_free(first);
+	/* the same name, but another compiler */
+	snprintf(compiler, sizeof compiler, "%s/cc", dir);
+	snprintf(command, sizeof command, "rm %s/machine-*.json; echo one > %s", dir, compiler);
+	assert_int_equal(system(command), 0);
+	options.cc = compiler;
+	for (int i = 0; i < 3; i++) {
+		second = xr_description_stored(dir, 0, &options, &plan, &err);
+		assert_non_null(second);
+		assert_int_equal(xr_description_fact(second, "timer.read") != NULL, i == 1);
+		xr_description_free(second);
+		snprintf(command, sizeof command,
+		         i == 0 ? "sed -i 's/\"timer.resolution\": {/\"timer.read\": {/' %s/machine-*.json"
+		                : "echo another > %s/cc",
+		         dir);
+		assert_int_equal(system(command), 0);
+	}
+	snprintf(command, sizeof command, "rm %s/machine-*.json %s", dir, compiler);
+	assert_int_equal(system(command), 0);
+	options.cc = NULL;
+	xr_description_free(xr_description_stored(dir, 0, &options, &plan, &err));
 	/* from the future: a clock that was set back would keep it for ever */
 	snprintf(
 		command, sizeof command,
