@@ -28,3 +28,6 @@ $ xray report none.json -o q.html
 $ xray report $TOP/tests/data/zen4.json -o /none/such/q.html
 2| xray: *
 ? 2
+
+# The picture in README is what the program prints today; another one: scripts/screenshot build/xray tests/data/genoa.json docs/report.svg
+$ command -v script > /dev/null || exit 0; unset NO_COLOR; cd $TOP && scripts/screenshot "$(command -v xray)" tests/data/genoa.json "$OLDPWD/r.svg" && cmp "$OLDPWD/r.svg" docs/report.svg
