@@ -90,7 +90,7 @@ static void print_single(const char *text)
 			putchar(*text);
 }
 
-/* The default command stands for whatever is none: last. */
+/* The default command stands for every other word, so it comes last. */
 static void print_zsh_case(const struct command *c)
 {
 	printf("%s) options=(", c == cli_commands ? "*" : c->name);

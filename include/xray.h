@@ -203,7 +203,8 @@ struct xr_description *xr_description_stored(const char *dir, double max_age_s, 
 
 /* Blocks of a matrix multiply by the model of Low et al. (ACM TOMS 43, 2016): mr × nr of C stay in registers, a
  * sliver of A of kc in the first cache, mc × kc of A in the second, kc × nc of B in the third. mr and nr other
- * than 0 are kept as given. claimed: by the cache sizes that the OS claims. -1: the first cache is not known. */
+ * than 0 are kept as given. claimed: by the cache sizes that the OS claims; without it, too, for an outer cache whose
+ * size could not be measured. -1: the first cache is not known. */
 struct xr_blocking {
 	int mr, nr, kc, mc, nc;
 };

@@ -83,6 +83,7 @@ int xr_export_openblas(const struct xr_export *e, struct xr_error *err)
 /* Of a cache: sets of a number of ways of lines. Ways that are not known are taken as 8, the usual. */
 struct array {
 	double bytes, ways, way_bytes;
+	bool claimed; /* its size could not be measured: the OS's claim */
 };
 
 static double claim_or_fact(const struct xr_export *e, const char *id, double otherwise)
@@ -94,11 +95,16 @@ static double claim_or_fact(const struct xr_export *e, const char *id, double ot
 
 static bool array_of(const struct xr_export *e, const char *level, struct array *a)
 {
+	a->claimed = false;
 	a->bytes = claim_or_fact(e, xr_arena_printf(e->arena, "cache.%s.capacity", level), 0);
 	a->ways = claim_or_fact(e, xr_arena_printf(e->arena, "cache.%s.ways", level), 8);
-	if (!(a->bytes > 0)) { /* a size in doubt is better than none */
+	const char *capacity = xr_arena_printf(e->arena, "cache.%s.capacity", level);
+	if (!(a->bytes > 0)) { /* a size in doubt is better than none, and a claim better than a guess */
 		const struct xr_export in_doubt = {e->out, e->d, e->arena, 0.3, e->claimed};
-		a->bytes = claim_or_fact(&in_doubt, xr_arena_printf(e->arena, "cache.%s.capacity", level), 0);
+		const struct xr_export claims = {e->out, e->d, e->arena, 0.3, true};
+		a->bytes = claim_or_fact(&in_doubt, capacity, 0);
+		a->claimed = !(a->bytes > 0);
+		a->bytes = a->claimed ? claim_or_fact(&claims, capacity, 0) : a->bytes;
 	}
 	a->way_bytes = a->bytes / a->ways;
 	return a->bytes > 0 && a->ways >= 2 && a->ways <= 4096;
@@ -158,7 +164,7 @@ static bool blocking_of(const struct xr_export *e, int element_bytes, struct xr_
 	double latency, per_cycle, width = vector_bytes(e, type, element_bytes, &latency, &per_cycle);
 	double s = element_bytes, lanes = fmax(width / s, 1);
 	struct array l1, l2, l3;
-	if (!array_of(e, "l1d", &l1))
+	if (!array_of(e, "l1d", &l1) || l1.claimed)
 		return false;
 	if (b->mr < 1 || b->nr < 1)
 		micro_tile(e, lanes, width, latency, per_cycle, b);
@@ -204,6 +210,11 @@ int xr_export_blis(const struct xr_export *e, struct xr_error *err)
 	} types[] = {{4, 'S'}, {8, 'D'}};
 	fputs("/* Block sizes for BLIS, by the model of Low et al. (2016). Made by `xray export --to blis`. */\n",
 	      e->out);
+	for (int level = 2; level <= 3; level++) {
+		struct array a;
+		if (array_of(e, xr_arena_printf(e->arena, "l%d", level), &a) && a.claimed)
+			fprintf(e->out, "/* The size of L%d could not be measured: as the OS claims. */\n", level);
+	}
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
 		struct xr_blocking b = {0};
 		if (!blocking_of(e, types[i].bytes, &b))
