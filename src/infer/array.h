@@ -14,9 +14,11 @@
  * An adaptive array has two policies. Some sets are led by the one, as many by the other, and the rest follow whichever
  * led to fewer misses of late (set dueling: a counter of ten bits).
  *
- * A line is one word, marks of the policy and dirtiness in its upper bits, and a set is a run of words, so that a
- * simulated access touches little real memory; eight ways at a time are told apart by a byte of each. Under lru and
- * fifo the words of a set stand in order of age, youngest first: which way is which cannot be seen from outside.
+ * A line is one word, dirtiness in its uppermost bit, and a set is a run of words; eight ways at a
+ * time are told apart by a byte of each, the tag. Under lru and fifo the words of a set stand in order of age, youngest
+ * first: which way is which cannot be seen from outside. What else there is to know of a set stands together in its head:
+ * the tags, the number of ways that are filled, and what the policy knows of them: trees, or marks of two bits a way. So a simulated access touches little real memory: where
+ * the array is large, waiting for that is most of what it costs.
  */
 #ifndef XR_INFER_ARRAY_H
 #define XR_INFER_ARRAY_H
@@ -24,7 +26,6 @@
 #include "infer/policy.h"
 #include "util/rng.h"
 
-#include <string.h>
 
 #define XR_LINE_THERE (UINT64_C(1) << 60)
 #define XR_LINE_DIRTY (UINT64_C(1) << 63)
@@ -32,16 +33,15 @@
 
 struct xr_array {
 	int policy, rival;   /* rival -1: none */
-	uint32_t leaders;    /* sets of each policy of an adaptive array */
+	uint32_t leaders;    /* sets of each policy of an adaptive array, … */
+	uint32_t apart;      /* … so many sets from one to the next */
 	uint32_t misses;     /* of those led by the policy, less those of the rival's; half way: as many */
 	uint32_t sets, ways;
 	uint64_t *word;      /* sets x ways, in `room` */
+	uint64_t *head;      /* sets x head_words, in `room`, see above */
 	void *room;
-	uint8_t *tag;        /* NULL: none; sets x row bytes: of each way, a few bits of its key, 0 when empty */
-	uint32_t row;        /* a multiple of 8 */
-	uint32_t bit_words;  /* per set, in `bits`: the trees of plru */
-	uint64_t *bits;
-	uint32_t *used;      /* per set: ways that are filled */
+	uint32_t head_words;
+	uint32_t tag_words;  /* of the head; 0: no tags */
 	uint32_t tree_leaves;
 	uint64_t *tree_set, *tree_clear; /* per way: what a use does to the tree, when it fits a word */
 	struct xr_rng *rng;  /* random */
@@ -62,17 +62,6 @@ static inline uint8_t xr_array_tag(uint64_t key)
 	return tag < 2 ? tag + 2 : tag;
 }
 
-/* Eight tags, the first one lowest. */
-static inline uint64_t xr_array_tags(const uint8_t *tag)
-{
-	uint64_t tags;
-	memcpy(&tags, tag, sizeof tags);
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	tags = __builtin_bswap64(tags);
-#endif
-	return tags;
-}
-
 /* The line of a key in its set, or NULL. Changes nothing. Valid until the set changes. */
 static inline uint64_t *xr_array_find(const struct xr_array *array, uint64_t set, uint64_t key)
 {
@@ -80,23 +69,34 @@ static inline uint64_t *xr_array_find(const struct xr_array *array, uint64_t set
 		return xr_array_find_indexed(array, key);
 	uint64_t *line = array->word + set * array->ways;
 	const uint64_t want = (key | XR_LINE_THERE) << 3; /* shifted: what stands above does not count */
-	if (!array->tag) {
+	if (!array->tag_words) {
 		for (uint32_t w = 0; w < array->ways; w++)
 			if (line[w] << 3 == want)
 				return line + w;
 		return NULL;
 	}
 	const uint64_t ones = UINT64_C(0x0101010101010101), all = xr_array_tag(key) * ones;
-	for (uint32_t first = 0; first < array->row; first += 8) {
+	const uint64_t *tags = array->head + set * array->head_words;
+	for (uint32_t i = 0; i < array->tag_words; i++, line += 8) {
 		/* bytes that are equal, and a few that are not, among them none without a way */
-		const uint64_t apart = xr_array_tags(array->tag + set * array->row + first) ^ all;
+		const uint64_t apart = tags[i] ^ all;
 		for (uint64_t hit = (apart - ones) & ~apart & ones << 7; hit; hit &= hit - 1) {
-			uint64_t *found = line + first + __builtin_ctzll(hit) / 8;
+			uint64_t *found = line + __builtin_ctzll(hit) / 8;
 			if (*found << 3 == want)
 				return found;
 		}
 	}
 	return NULL;
+}
+
+/* The set will be looked at soon: the machine at hand may begin to fetch it. */
+static inline void xr_array_expect(const struct xr_array *array, uint64_t set)
+{
+	const uint64_t *line = array->word + set * array->ways;
+	__asm__ volatile(""); /* what changes nothing would be left out */
+	__builtin_prefetch(array->head + set * array->head_words);
+	for (uint32_t w = 0; w < array->ways && w < 24; w += 8)
+		__builtin_prefetch(line + w);
 }
 
 /* A use of what xr_array_find() found; returns where it is now. */
@@ -109,6 +109,14 @@ struct xr_victim {
 /* Puts a key in that is not there; returns its line, and says what had to leave. */
 uint64_t *xr_array_put(struct xr_array *array, uint64_t set, uint64_t key, struct xr_victim *victim);
 void xr_array_drop(struct xr_array *array, uint64_t set, uint64_t *line);
+
+/* Is all as it was when this was last asked with the same `past` ({0} before the first time)? Then whatever was done
+ * since then, done again, does the same again. False where chance decides, or where there are too many ways to look. */
+struct xr_array_past {
+	uint64_t *word;
+};
+bool xr_array_repeats(const struct xr_array *array, struct xr_array_past *past);
+void xr_array_past_release(struct xr_array_past *past);
 
 /* Of the lines of a set whose keys have `bits` in the places of `mask`, how many there are, and one that may go:
  * the oldest where age counts, else any. NULL: none. For arrays of at most 64 ways, of which some keys may have

@@ -42,6 +42,15 @@ double xr_belief_p(const struct xr_belief *b, size_t h)
 	return exp(b->log[h] - total(b));
 }
 
+const double *xr_belief_all(struct xr_arena *arena, const struct xr_belief *b)
+{
+	double *p = xr_arena_array(arena, double, b->n + 1), all = total(b);
+
+	for (size_t h = 0; h <= b->n; h++)
+		p[h] = exp(b->log[h] - all);
+	return p;
+}
+
 size_t xr_belief_best(const struct xr_belief *b, double *p)
 {
 	size_t best = b->n;

@@ -37,6 +37,8 @@ void xr_belief_add(struct xr_belief *belief, const double *log, double log_none,
 /* The likeliest hypothesis (n: none of these), *p its probability. */
 size_t xr_belief_best(const struct xr_belief *belief, double *p);
 double xr_belief_p(const struct xr_belief *belief, size_t h);
+/* The same of all n + 1 at once: that takes no longer than one. */
+const double *xr_belief_all(struct xr_arena *arena, const struct xr_belief *belief);
 
 /* The likeliest value of something that hypotheses say, value[h] for each of n, and its probability: hypotheses
  * may differ in what nobody asks. *best: NAN where none of these is likelier. */

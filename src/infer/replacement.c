@@ -71,15 +71,24 @@ double xr_sequence_misses(const struct xr_sequence *s, int policy, size_t ways, 
 	double misses = 0;
 	for (int state = 0; state < states; state++) {
 		struct xr_array set;
+		struct xr_array_past past = {0};
 		xr_array_init(&set, 1, ways, policy, rng);
 		for (size_t i = 0; i < 6 * ways; i++) /* whoever was there before */
 			use(&set, (unsigned)(1000000 + xr_rng_below(rng, 2 * ways)));
 		for (int rep = 0; rep < WARM + COUNTED; rep++) {
+			int missed = 0;
 			for (size_t i = 0; i < s->n_reset; i++)
 				use(&set, s->reset[i]);
 			for (size_t i = 0; i < s->n_use; i++)
-				misses += use(&set, s->use[i]) && rep >= WARM;
+				missed += use(&set, s->use[i]);
+			const bool settled = xr_array_repeats(&set, &past); /* the others go like this one */
+			misses += settled      ? missed * (rep < WARM ? COUNTED : WARM + COUNTED - rep)
+			          : rep < WARM ? 0
+			                       : missed;
+			if (settled)
+				break;
 		}
+		xr_array_past_release(&past);
 		xr_array_release(&set);
 	}
 	return misses / (states * COUNTED);
@@ -211,8 +220,9 @@ struct xr_replacement xr_replacement_find(struct xr_arena *arena, const int *pol
 	fit(misses, &flat, base);
 	xr_belief_add(&belief, log_of, -free * log(left_over(seen, NULL, base, 0)), 1);
 	size_t best = xr_belief_best(&belief, &found.p);
-	for (size_t h = 0; h < n_policies && p; h++)
-		p[h] = xr_belief_p(&belief, h);
+	const double *each = xr_belief_all(arena, &belief);
+	if (p)
+		memcpy(p, each, n_policies * sizeof *p);
 	if (best == n_policies)
 		return found;
 	found.cost = cost[best];
@@ -222,9 +232,8 @@ struct xr_replacement xr_replacement_find(struct xr_arena *arena, const int *pol
 		bool same = alike(misses + h * seen->n, misses + best * seen->n, seen->n);
 		if (same)
 			found.policy = policy[h]; /* the first of those that nobody could tell apart */
-		found.p += same ? xr_belief_p(&belief, h) : 0;
-		found.family +=
-			same || xr_policy_kind(policy[h]) == xr_policy_kind(policy[best]) ? xr_belief_p(&belief, h) : 0;
+		found.p += same ? each[h] : 0;
+		found.family += same || xr_policy_kind(policy[h]) == xr_policy_kind(policy[best]) ? each[h] : 0;
 	}
 	return found;
 }

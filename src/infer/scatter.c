@@ -65,6 +65,7 @@ static double one_set(size_t ways, int policy, size_t n)
 {
 	struct xr_rng rng = {ways * 977 + n};
 	struct xr_array set;
+	struct xr_array_past past = {0};
 	size_t misses = 0;
 
 	if (n <= ways)
@@ -72,9 +73,18 @@ static double one_set(size_t ways, int policy, size_t n)
 	if (policy == XR_LRU)
 		return 1;
 	xr_array_init(&set, 1, ways, policy, &rng);
-	for (size_t lap = 0; lap < 2 * LAPS; lap++)
+	for (size_t lap = 0; lap < 2 * LAPS; lap++) {
+		size_t missed = 0;
+
 		for (size_t i = 0; i < n; i++)
-			misses += visit(&set, i + 1) && lap >= LAPS;
+			missed += visit(&set, i + 1);
+		if (xr_array_repeats(&set, &past)) { /* the other laps go like this one */
+			misses += missed * (lap < LAPS ? LAPS : 2 * LAPS - lap);
+			break;
+		}
+		misses += lap < LAPS ? 0 : missed;
+	}
+	xr_array_past_release(&past);
 	xr_array_release(&set);
 	return (double)misses / (double)(LAPS * n);
 }
@@ -487,16 +497,17 @@ struct xr_scatter_answer xr_scatter_infer(struct xr_arena *arena, const struct x
 	best = xr_belief_best(&b, NULL);
 	if (best < n)
 		(void)fits(q, &noise, &h[best], x, y, &a.near, &a.far);
-	a.none = xr_belief_p(&b, n);
+	const double *p = xr_belief_all(arena, &b);
+	a.none = p[n];
 	a.p_capacity = xr_belief_of(&b, capacity, &a.capacity);
 	a.p_capacity += unheard_of * (p_unusual(&b, usual, capacity, a.capacity) - a.p_capacity);
 	a.p_ways = xr_belief_of(&b, ways, &a.ways);
 	for (size_t i = 0; i < n && q->expected > 0; i++) {
-		a.p_expected += fabs(capacity[i] / q->expected - 1) < 1e-3 ? xr_belief_p(&b, i) : 0;
-		a.p_half += fabs(2 * capacity[i] / q->expected - 1) < 1e-3 ? xr_belief_p(&b, i) : 0;
+		a.p_expected += fabs(capacity[i] / q->expected - 1) < 1e-3 ? p[i] : 0;
+		a.p_half += fabs(2 * capacity[i] / q->expected - 1) < 1e-3 ? p[i] : 0;
 	}
 	for (size_t i = 0; i < n; i++)
-		a.p_one += h[i].parts > 1 ? xr_belief_p(&b, i) : 0;
+		a.p_one += h[i].parts > 1 ? p[i] : 0;
 	mean_of(&b, best, capacity, &a);
 	return a;
 }

@@ -8,9 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { FAR_LINES = 16384 }; /* with 8 bytes each and some for each set they fill a part of its second cache */
+
 static const struct path *path_of(const struct xr_mem *mem, enum xr_use use)
 {
 	return use == XR_USE_FETCH ? &mem->code : &mem->data;
+}
+
+static void add_cache(struct path *path, const struct xr_machine_cache *cache, int index)
+{
+	path->cache[path->n++] = index;
+	if (xr_machine_sets(cache) * xr_machine_ways(cache) >= FAR_LINES)
+		path->far[path->n_far++] = index;
 }
 
 static void add_tlbs(const struct xr_mem *mem, struct path *path, int holds)
@@ -56,14 +65,16 @@ struct xr_mem *xr_mem_new(const struct xr_machine *machine, uint64_t seed)
 	mem->host_shift = log2_of(machine->host_bytes);
 	for (int i = 0; i < machine->n_caches; i++) {
 		if (machine->cache[i].holds & XR_HOLDS_DATA)
-			mem->data.cache[mem->data.n++] = i;
+			add_cache(&mem->data, &machine->cache[i], i);
 		if (machine->cache[i].holds & XR_HOLDS_CODE)
-			mem->code.cache[mem->code.n++] = i;
+			add_cache(&mem->code, &machine->cache[i], i);
 	}
 	add_tlbs(mem, &mem->data, XR_HOLDS_DATA);
 	add_tlbs(mem, &mem->code, XR_HOLDS_CODE);
 	mem->prefetches = mem->data.n && (machine->prefetch_adjacent || machine->prefetch_stream ||
 	                                  machine->prefetch_stride || machine->prefetch_temporal);
+	if (mem->data.n)
+		mem->adjacent_bytes = machine->cache[mem->data.cache[mem->data.n > 1]].line_bytes;
 	mem->successors_mask = 3; /* at least the places of one line */
 	while (mem->successors_mask + 1 < machine->prefetch_temporal)
 		mem->successors_mask = 2 * mem->successors_mask + 1;
@@ -129,6 +140,11 @@ static struct box *box_of(struct xr_mem *mem, int index, int group)
 	box->group = group;
 	box->line_shift = log2_of(cache->line_bytes);
 	box->map = &mem->map[index];
+	box->physical = cache->index == XR_PHYSICAL;
+	box->plain = box->map->how == MAP_PLAIN;
+	box->exclusive = cache->inclusion == XR_EXCLUSIVE;
+	box->inclusive = cache->inclusion == XR_INCLUSIVE;
+	box->predicts = cache->way_bits.n > 0;
 	xr_array_init(&box->array, xr_machine_sets(cache), xr_machine_ways(cache), cache->policy, &mem->rng);
 	if (cache->rival)
 		xr_array_adapt(&box->array, cache->rival, (uint32_t)cache->leaders);
@@ -184,18 +200,24 @@ static uint64_t mapped(const struct box *box, uint64_t address)
 	}
 }
 
+/* The set of a line, by the address that the cache is indexed with. */
+static inline uint64_t indexed(const struct box *box, uint64_t address)
+{
+	return box->plain ? address >> box->line_shift & (box->array.sets - 1) : mapped(box, address);
+}
+
 static inline uint64_t set_of(struct xr_mem *mem, const struct box *box, struct spot *spot)
 {
-	uint64_t sets = box->array.sets, address = spot->address;
-	if (sets == 1)
+	uint64_t address = spot->address;
+	if (box->array.sets == 1)
 		return 0;
-	if (box->cache->index == XR_PHYSICAL) {
+	if (box->physical) {
 		if (!spot->known)
 			spot->physical = xr_mem_physical(mem, spot->b, address);
 		spot->known = true;
 		address = spot->physical;
 	}
-	return box->map->how == MAP_PLAIN ? address >> box->line_shift & (sets - 1) : mapped(box, address);
+	return indexed(box, address);
 }
 
 static inline uint64_t *find_line(struct xr_mem *mem, const struct box *box, struct spot *spot, uint64_t *set)
@@ -206,6 +228,13 @@ static inline uint64_t *find_line(struct xr_mem *mem, const struct box *box, str
 
 static void leave(struct xr_mem *mem, struct core *core, const struct path *path, int level,
                   const struct xr_victim *victim, double *down);
+
+/* Does a line that leaves a level concern anybody else? */
+static inline bool concerns(const struct core *core, const struct path *path, int level, const struct xr_victim *victim)
+{
+	return victim->dirty || core->cache[path->cache[level]]->inclusive ||
+	       (level + 1 < path->n && core->cache[path->cache[level + 1]]->exclusive);
+}
 
 /* Of a line that is there, the tag that a way predictor knows it by. */
 static inline uint32_t tag_in(const struct box *box, const uint64_t *line)
@@ -226,7 +255,8 @@ static void push_twin_out(struct xr_mem *mem, struct core *core, const struct pa
 			continue;
 		const struct xr_victim twin = {true, (*line & XR_LINE_DIRTY) != 0, *line & XR_LINE_KEY};
 		xr_array_drop(&box->array, set, line);
-		leave(mem, core, path, level, &twin, down);
+		if (concerns(core, path, level, &twin))
+			leave(mem, core, path, level, &twin, down);
 		return;
 	}
 }
@@ -237,14 +267,14 @@ static void fill(struct xr_mem *mem, struct core *core, const struct path *path,
 {
 	struct box *box = core->cache[path->cache[level]];
 	struct xr_victim victim;
-	if (box->cache->way_bits.n)
+	if (box->predicts)
 		push_twin_out(mem, core, path, level, spot->address, set, down);
 	uint64_t *line = xr_array_put(&box->array, set, spot->address >> box->line_shift, &victim);
 	if (box->twin)
 		box->twin[line - box->array.word] = xr_index_look(&box->map->way, spot->address);
 	if (dirty)
 		*line |= XR_LINE_DIRTY;
-	if (victim.there)
+	if (victim.there && concerns(core, path, level, &victim))
 		leave(mem, core, path, level, &victim, down);
 }
 
@@ -288,24 +318,22 @@ static void leave(struct xr_mem *mem, struct core *core, const struct path *path
                   const struct xr_victim *victim, double *down)
 {
 	struct box *box = core->cache[path->cache[level]];
-	const struct xr_machine_cache *next = level + 1 < path->n ? core->cache[path->cache[level + 1]]->cache : NULL;
-	bool dirty = victim->dirty, inclusive = box->cache->inclusion == XR_INCLUSIVE;
-	if (!dirty && !inclusive && !(next && next->inclusion == XR_EXCLUSIVE))
-		return;
+	struct box *next = level + 1 < path->n ? core->cache[path->cache[level + 1]] : NULL;
+	bool dirty = victim->dirty;
 	uint64_t address = victim->key << box->line_shift;
 	if (is_strange(address))
 		return;
 	struct xr_mem_buffer *b = buffer_at(mem, address);
-	if (inclusive)
+	if (box->inclusive)
 		dirty |= expel_nearer(mem, box, b, address);
 	if (dirty && down)
 		*down += xr_mem_latency(mem, path == &mem->code ? XR_USE_FETCH : XR_USE_READ, level + 1);
-	if (!next || !(next->inclusion == XR_EXCLUSIVE || (dirty && next->write_back)))
+	if (!next || !(next->exclusive || (dirty && next->cache->write_back)))
 		return;
-	dirty = dirty && next->write_back;
-	for (uint64_t a = address; a < address + box->cache->line_bytes; a += next->line_bytes) {
+	dirty = dirty && next->cache->write_back;
+	for (uint64_t a = address; a < address + box->cache->line_bytes; a += next->cache->line_bytes) {
 		struct spot spot = {.b = b, .address = a};
-		uint64_t set, *line = find_line(mem, core->cache[path->cache[level + 1]], &spot, &set);
+		uint64_t set, *line = find_line(mem, next, &spot, &set);
 		if (!line)
 			fill(mem, core, path, level + 1, &spot, set, dirty, NULL);
 		else if (dirty)
@@ -328,7 +356,7 @@ int xr_mem_bring(struct xr_mem *mem, struct core *core, const struct path *path,
 			continue;
 		if (i == nearest && !wanted)
 			return i;
-		if (i > nearest && box->cache->inclusion == XR_EXCLUSIVE) {
+		if (i > nearest && box->exclusive) {
 			dirty = (*line & XR_LINE_DIRTY) != 0;
 			xr_array_drop(&box->array, set[i], line);
 		} else {
@@ -338,7 +366,7 @@ int xr_mem_bring(struct xr_mem *mem, struct core *core, const struct path *path,
 		break;
 	}
 	for (int i = found - 1; i >= nearest; i--)
-		if (i == nearest || core->cache[path->cache[i]]->cache->inclusion != XR_EXCLUSIVE)
+		if (i == nearest || !core->cache[path->cache[i]]->exclusive)
 			fill(mem, core, path, i, spot, set[i], dirty && i == nearest, down);
 	return found;
 }
@@ -407,6 +435,35 @@ struct xr_met xr_mem_access(struct xr_mem *mem, int index, struct xr_mem_buffer 
 	return met;
 }
 
+static inline void expect_line(const struct core *core, const struct path *path, uint64_t address, uint64_t physical,
+                               bool known)
+{
+	for (int i = 0; i < path->n_far; i++) {
+		const struct box *box = core->cache[path->far[i]];
+		if (known || !box->physical)
+			xr_array_expect(&box->array, indexed(box, box->physical ? physical : address));
+	}
+}
+
+bool xr_mem_is_far(const struct xr_mem *mem, enum xr_use use)
+{
+	return path_of(mem, use)->n_far > 0;
+}
+
+void xr_mem_expect(const struct xr_mem *mem, int index, const struct xr_mem_buffer *b, uint64_t offset, enum xr_use use)
+{
+	const struct path *path = path_of(mem, use);
+	const struct core *core = &mem->core[index];
+	const uint64_t address = b->address + offset;
+	uint64_t physical;
+	const bool known = xr_mem_physical_known(mem, b, address, &physical);
+	if (!core->there)
+		return;
+	expect_line(core, path, address, physical, known);
+	if (mem->prefetches && mem->machine->prefetch_adjacent && path == &mem->data)
+		expect_line(core, path, address ^ mem->adjacent_bytes, physical ^ mem->adjacent_bytes, known);
+}
+
 struct xr_met xr_mem_translation(struct xr_mem *mem, int index, struct xr_mem_buffer *b, uint64_t offset,
                                  enum xr_use use)
 {
@@ -432,7 +489,8 @@ void xr_mem_interrupt(struct xr_mem *mem, int index, int lines)
 			if (!(*line & XR_LINE_THERE))
 				continue;
 			xr_array_drop(a, set, line);
-			leave(mem, core, paths[p], 0, &victim, NULL);
+			if (concerns(core, paths[p], 0, &victim))
+				leave(mem, core, paths[p], 0, &victim, NULL);
 		}
 	}
 }
@@ -444,7 +502,7 @@ static void let_stranger_in(struct xr_mem *mem, struct core *core, int level)
 	uint64_t key = mem->strangers++ & ((UINT64_C(1) << (SLOT_SHIFT - box->line_shift)) - 1);
 	struct xr_victim victim;
 	xr_array_put(&box->array, xr_rng_below(&mem->rng, box->array.sets), key, &victim);
-	if (victim.there)
+	if (victim.there && concerns(core, &mem->data, level, &victim))
 		leave(mem, core, &mem->data, level, &victim, NULL);
 }
 
@@ -454,6 +512,8 @@ void xr_mem_pass(struct xr_mem *mem, int index, double cycles)
 	double ns = cycles * 1e3 / mem->machine->mhz;
 	for (int level = 0; level < mem->data.n; level++) {
 		struct box *box = core->cache[mem->data.cache[level]];
+		if (!(box->cache->neighbours_gbs > 0))
+			continue;
 		box->due += ns * box->cache->neighbours_gbs / (double)box->cache->line_bytes;
 		for (; box->due >= 1; box->due--)
 			let_stranger_in(mem, core, level);

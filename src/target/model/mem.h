@@ -52,6 +52,10 @@ void xr_mem_promote(struct xr_mem *mem, struct xr_mem_buffer *buffer); /* to hug
 enum xr_use { XR_USE_READ, XR_USE_WRITE, XR_USE_FETCH };
 struct xr_met xr_mem_access(struct xr_mem *mem, int core, struct xr_mem_buffer *buffer, uint64_t offset, enum xr_use use);
 
+/* That access will come soon: the machine at hand may begin to fetch what simulating it will touch. Changes nothing. */
+bool xr_mem_is_far(const struct xr_mem *mem, enum xr_use use); /* else it need not be told */
+void xr_mem_expect(const struct xr_mem *mem, int core, const struct xr_mem_buffer *buffer, uint64_t offset, enum xr_use use);
+
 /* The same for who only needs the translation. */
 struct xr_met xr_mem_translation(struct xr_mem *mem, int core, struct xr_mem_buffer *buffer, uint64_t offset, enum xr_use use);
 

@@ -29,6 +29,8 @@ struct box {
 	uint32_t *twin; /* of each line, where ways stay ways: its tag of the way predictor; NULL: worked out when asked */
 	int group;
 	unsigned line_shift;
+	bool physical, plain; /* index: by the physical address; a plain part of it */
+	bool exclusive, inclusive, predicts; /* predicts: it has a way predictor */
 	double due; /* lines that neighbours are about to bring */
 };
 
@@ -67,6 +69,7 @@ enum { HOST_FRAMES = 8192 };
 
 struct path {
 	int n, cache[XR_MACHINE_CACHES];
+	int n_far, far[XR_MACHINE_CACHES]; /* of these, the ones too large to stay near in the machine at hand */
 	int n_tlbs[2], tlb[2][XR_MACHINE_TLBS]; /* for small pages, for huge ones */
 };
 
@@ -84,6 +87,7 @@ struct xr_mem {
 	uint64_t n_buffers, frames_given, huge_given, place_key;
 	uint64_t accesses, strangers;
 	bool prefetches;
+	uint64_t adjacent_bytes; /* from a line to the other one that is prefetched with it */
 	unsigned page_shift, huge_shift, host_shift;
 	uint64_t successors_mask; /* of the temporal prefetcher */
 	struct host_frame *host_frame;
@@ -120,6 +124,8 @@ static inline struct xr_mem_buffer *buffer_at(const struct xr_mem *mem, uint64_t
 
 /* pages.c */
 uint64_t xr_mem_physical(struct xr_mem *mem, struct xr_mem_buffer *buffer, uint64_t address);
+/* The same of a place that has its frame already, where that is quickly said; gives none. */
+bool xr_mem_physical_known(const struct xr_mem *mem, const struct xr_mem_buffer *buffer, uint64_t address, uint64_t *physical);
 /* Do the `pages` pages around an address, aligned, lie in a row in memory? */
 bool xr_mem_in_a_row(const struct xr_mem *mem, const struct xr_mem_buffer *buffer, uint64_t pages);
 void xr_mem_add_tables(struct xr_mem *mem);

@@ -143,6 +143,21 @@ uint64_t xr_mem_physical(struct xr_mem *mem, struct xr_mem_buffer *b, uint64_t a
 	return known->frame << mem->host_shift | (guest & ((UINT64_C(1) << mem->host_shift) - 1));
 }
 
+bool xr_mem_physical_known(const struct xr_mem *mem, const struct xr_mem_buffer *b, uint64_t address,
+                           uint64_t *physical)
+{
+	const uint64_t offset = address - b->address;
+	const unsigned shift = b->huge ? mem->huge_shift : mem->page_shift;
+	if (b == mem->tables || b->same || mem->host_shift)
+		return false;
+	*physical = offset;
+	if (!b->frame)
+		return true;
+	const uint32_t frame = b->huge ? b->huge_frame[offset >> shift] : b->frame[offset >> shift];
+	*physical = (uint64_t)(frame - 1) << shift | (offset & ((UINT64_C(1) << shift) - 1));
+	return frame;
+}
+
 bool xr_mem_in_a_row(const struct xr_mem *mem, const struct xr_mem_buffer *b, uint64_t pages)
 {
 	const struct xr_machine *m = mem->machine;

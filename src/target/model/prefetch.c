@@ -89,10 +89,8 @@ void xr_mem_run_prefetchers(struct xr_mem *mem, struct core *core, struct xr_mem
                             bool missed)
 {
 	const struct xr_machine *m = mem->machine;
-	if (m->prefetch_adjacent && missed) {
-		uint64_t bytes = core->cache[mem->data.cache[mem->data.n > 1]]->cache->line_bytes;
-		prefetch(mem, core, b, address ^ bytes, 1);
-	}
+	if (m->prefetch_adjacent && missed)
+		prefetch(mem, core, b, address ^ mem->adjacent_bytes, 1);
 	if (m->prefetch_stream && missed)
 		stream_prefetch(mem, core, b, address);
 	if (m->prefetch_temporal && missed)

@@ -135,28 +135,32 @@ static struct xr_array *array_in(struct tlb *tlb, const struct want *want)
 	return want->huge && tlb->huge.ways ? &tlb->huge : &tlb->array;
 }
 
-static bool find_in(const struct xr_mem *mem, struct tlb *tlb, const struct want *want)
+/* Where a TLB has, or would have, a translation. */
+struct place {
+	struct xr_array *array;
+	uint64_t set, key;
+};
+
+static bool find_in(const struct xr_mem *mem, struct tlb *tlb, const struct want *want, struct place *at)
 {
-	uint64_t key, number = number_in(mem, tlb, want, &key), set = set_in(tlb, number);
-	struct xr_array *array = array_in(tlb, want);
-	uint64_t *line = xr_array_find(array, set, key);
+	at->set = set_in(tlb, number_in(mem, tlb, want, &at->key));
+	at->array = array_in(tlb, want);
+	uint64_t *line = xr_array_find(at->array, at->set, at->key);
 	if (line)
-		xr_array_use(array, set, line);
+		xr_array_use(at->array, at->set, line);
 	return line;
 }
 
-static void put_in(const struct xr_mem *mem, struct tlb *tlb, const struct want *want)
+static void put_in(const struct tlb *tlb, const struct want *want, const struct place *at)
 {
-	uint64_t key, number = number_in(mem, tlb, want, &key), set = set_in(tlb, number);
-	struct xr_array *array = array_in(tlb, want);
 	struct xr_victim victim;
 	if (want->code && tlb->tlb->code_ways) {
 		uint32_t n;
-		uint64_t *oldest = xr_array_oldest_of(array, set, 4, 4, &n);
+		uint64_t *oldest = xr_array_oldest_of(at->array, at->set, 4, 4, &n);
 		if (n >= tlb->tlb->code_ways)
-			xr_array_drop(array, set, oldest);
+			xr_array_drop(at->array, at->set, oldest);
 	}
-	xr_array_put(array, set, key, &victim);
+	xr_array_put(at->array, at->set, at->key, &victim);
 }
 
 void xr_mem_translate(struct xr_mem *mem, struct core *core, const struct path *path, struct xr_mem_buffer *b,
@@ -173,11 +177,12 @@ void xr_mem_translate(struct xr_mem *mem, struct core *core, const struct path *
 	*last = now;
 	const struct want want = {.page = page, .huge = huge, .code = path == &mem->code, .b = b, .address = address};
 	const int n = path->n_tlbs[huge], *tlb = path->tlb[huge];
+	struct place at[XR_MACHINE_TLBS];
 	int found = 0;
-	while (found < n && !find_in(mem, core->tlb[tlb[found]], &want))
+	while (found < n && !find_in(mem, core->tlb[tlb[found]], &want, &at[found]))
 		found++;
 	for (int i = 0; i < found; i++)
-		put_in(mem, core->tlb[tlb[i]], &want);
+		put_in(core->tlb[tlb[i]], &want, &at[i]);
 	met->tlb_level = found;
 	if (!found)
 		return;

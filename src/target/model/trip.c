@@ -14,6 +14,7 @@ enum {
 	SHORT_LAP = 16, /* … of which several make one */
 	SHORT_LAPS = 8,
 	LONG_LAP = 256,
+	AHEAD = 8, /* steps that a simulated access takes as long as the machine at hand to fetch from its memory */
 	COUNT_STEPS = 1536,
 	ONCE_STEPS = 8192,   /* of laps of which nothing is left, all as good: enough to count */
 	RANDOM_STEPS = 4000, /* where replacement is random, averages need more, … */
@@ -96,20 +97,26 @@ struct pace {
 	int n_levels;
 };
 
-static double flow_of(const struct pace *pace, const struct xr_met *met)
+/* fmax() of numbers, which compilers make a call of because of those that are none. */
+static inline double larger(double a, double b)
+{
+	return a > b ? a : b;
+}
+
+static inline double flow_of(const struct pace *pace, const struct xr_met *met)
 {
 	bool missed = met->level > 0 || pace->n_levels == 0;
 	double flow = ((missed ? met->latency : 0) + met->tlb + met->down) * pace->per_miss[met->level];
 	if (met->walked)
-		flow = fmax(flow, met->tlb * pace->per_walk);
-	return fmax(pace->issue, flow);
+		flow = larger(flow, met->tlb * pace->per_walk);
+	return larger(pace->issue, flow);
 }
 
 /* How long it takes from this step to the next; xr_trip_cycles() says so of many. */
 static double time_of(const struct xr_trip *trip, const struct pace *pace, const struct xr_met *met)
 {
-	double flow = fmax(flow_of(pace, met), met->level == pace->n_levels ? pace->line : 0);
-	return trip->dependent ? fmax((met->latency + met->tlb) / trip->cursors, flow) : flow;
+	double flow = larger(flow_of(pace, met), met->level == pace->n_levels ? pace->line : 0);
+	return trip->dependent ? larger((met->latency + met->tlb) / trip->cursors, flow) : flow;
 }
 
 /* Was the place guessed before it was read? So it is where the step before was as long and as the one before that. */
@@ -125,11 +132,12 @@ static bool guess(struct xr_trip *trip, const struct xr_machine *machine, uint64
 
 static void count(struct xr_tally *tally, const struct pace *pace, const struct xr_met *met, bool guessed)
 {
-	const double flow = fmax(flow_of(pace, met), met->level == pace->n_levels ? pace->line : 0);
+	const double flow = flow_of(pace, met);
 	tally->n++;
-	tally->latency += guessed ? flow : met->latency + met->tlb;
+	tally->latency +=
+		guessed ? larger(flow, met->level == pace->n_levels ? pace->line : 0) : met->latency + met->tlb;
 	tally->last = met->latency + met->tlb;
-	tally->flow += flow_of(pace, met);
+	tally->flow += flow;
 	tally->from_memory += met->level == pace->n_levels;
 	tally->disturbed += met->level > 0 || met->tlb_level > 0;
 	for (int i = 0; i < met->level && i < XR_MACHINE_CACHES; i++)
@@ -191,6 +199,7 @@ void xr_trip_run(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machi
 	for (int i = 0; i <= pace.n_levels; i++)
 		pace.per_miss[i] = 1 / xr_flow_in_flight(machine, i);
 	bool neighbours = xr_machine_has_neighbours(machine);
+	const bool far = trip->n >= LONG_LAP && xr_mem_is_far(mem, trip->use);
 	unsigned cursor =
 		(unsigned)(trip->at % trip->cursors); /* cursors are spread evenly over the cycle and take turns */
 	size_t step = trip->at / trip->cursors;
@@ -199,6 +208,10 @@ void xr_trip_run(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machi
 		if (trip->cursors > 1) {
 			at += (size_t)cursor * trip->n / trip->cursors;
 			at -= at >= trip->n ? trip->n : 0;
+		}
+		if (far) {
+			const size_t ahead = at + AHEAD < trip->n ? at + AHEAD : at + AHEAD - trip->n;
+			xr_mem_expect(mem, core, trip->buffer, trip->offset[ahead], trip->use);
 		}
 		struct xr_met met = xr_mem_access(mem, core, trip->buffer, trip->offset[at], trip->use);
 		const bool guessed = guess(trip, machine, trip->offset[at]);
