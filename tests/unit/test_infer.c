@@ -97,6 +97,8 @@ static void evidence_finds_the_true_hypothesis(void **state)
 	}
 	assert_int_equal(xr_belief_best(&b, &p), 2);
 	assert_true(p > 0.99);
+	for (size_t h = 0; h <= 4; h++)
+		assert_true(xr_belief_all(&arena, &b)[h] == xr_belief_p(&b, h));
 	xr_arena_release(&arena);
 }
 

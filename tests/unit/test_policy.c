@@ -306,6 +306,60 @@ static void some_keys_may_have_but_a_part_of_a_set(void **state)
 	xr_array_release(&a);
 }
 
+/* Misses of a lap over `lines` lines. */
+static int lap(struct xr_array *a, uint64_t lines)
+{
+	struct xr_victim victim;
+	int misses = 0;
+	for (uint64_t key = 1; key <= lines; key++) {
+		uint64_t *line = xr_array_find(a, 0, key);
+		misses += !line;
+		if (line)
+			xr_array_use(a, 0, line);
+		else
+			xr_array_put(a, 0, key, &victim);
+	}
+	return misses;
+}
+
+static void a_set_as_it_was_goes_on_as_it_did(void **state)
+{
+	static const char *const names[] = {"lru", "plru", "nru", "srrip", "nru_late", "qlru_h11_m1_r0_u0"};
+	struct xr_rng rng = {1};
+	(void)state;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		struct xr_array a;
+		struct xr_array_past past = {0};
+		int misses = 0, laps = 0;
+		xr_array_init(&a, 1, 8, named(names[i]), &rng);
+		do
+			misses = lap(&a, 11);
+		while (!xr_array_repeats(&a, &past) && ++laps < 100);
+		for (int k = 0; k < 20 && laps < 100; k++) {
+			assert_int_equal(lap(&a, 11), misses);
+			assert_true(xr_array_repeats(&a, &past));
+		}
+		assert_true(laps < 100 || strcmp(names[i], "lru") != 0); /* others may never come round */
+		xr_array_past_release(&past);
+		xr_array_release(&a);
+	}
+}
+
+static void where_chance_decides_nothing_is_said_to_repeat(void **state)
+{
+	struct xr_rng rng = {1};
+	struct xr_array a;
+	struct xr_array_past past = {0};
+	(void)state;
+	xr_array_init(&a, 1, 8, XR_RANDOM, &rng);
+	for (int i = 0; i < 4; i++) { /* all stay, and yet */
+		lap(&a, 8);
+		assert_false(xr_array_repeats(&a, &past));
+	}
+	xr_array_past_release(&past);
+	xr_array_release(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -316,6 +370,8 @@ int main(void)
 		cmocka_unit_test(nru_and_its_kin_differ_in_when_bits_are_cleared),
 		cmocka_unit_test(followers_follow_who_misses_less),
 		cmocka_unit_test(some_keys_may_have_but_a_part_of_a_set),
+		cmocka_unit_test(a_set_as_it_was_goes_on_as_it_did),
+		cmocka_unit_test(where_chance_decides_nothing_is_said_to_repeat),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
