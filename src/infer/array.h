@@ -14,11 +14,11 @@
  * An adaptive array has two policies. Some sets are led by the one, as many by the other, and the rest follow whichever
  * led to fewer misses of late (set dueling: a counter of ten bits).
  *
- * A line is one word, dirtiness in its uppermost bit, and a set is a run of words; eight ways at a
- * time are told apart by a byte of each, the tag. Under lru and fifo the words of a set stand in order of age, youngest
- * first: which way is which cannot be seen from outside. What else there is to know of a set stands together in its head:
- * the tags, the number of ways that are filled, and what the policy knows of them: trees, or marks of two bits a way. So a simulated access touches little real memory: where
- * the array is large, waiting for that is most of what it costs.
+ * A line is one word, dirtiness in its uppermost bit, and a set is a run of words; eight ways at a time are told apart
+ * by a byte of each, the tag. Under lru and fifo the words of a set stand in order of age, youngest first: which way is
+ * which cannot be seen from outside. What else there is to know of a set stands together in its head: the tags, the
+ * number of ways that are filled, and what the policy knows of them: trees, or marks of two bits a way. So a simulated
+ * access touches little real memory: where the array is large, waiting for that is most of what it costs.
  */
 #ifndef XR_INFER_ARRAY_H
 #define XR_INFER_ARRAY_H
