@@ -206,6 +206,7 @@ $(BUILD)/gen/agent: $(HOSTED_OBJ) $(BUILD)/gen/builtin_units.c $(BUILD)/gen/buil
 # compiling it. It must be as tight as that compiler would make it; instrumented, it links nowhere else and is left out.
 $(AGENT_OBJ): XR_CFLAGS += -O2 -fno-lto -fPIE
 $(BUILD)/gen/agent.o: $(HOSTED_OBJ) $(BUILD)/.link
+	@mkdir -p $(@D)
 	@echo '  LD    $@'
 	$(Q)$(if $(findstring -fsanitize,$(CFLAGS)),: > $@,$(CC) -r -nostdlib -Wl$(,)-S -o $@ $(HOSTED_OBJ))
 
