@@ -127,9 +127,11 @@ static double budget_s(const struct xr_run *run)
 }
 
 /* Long ones give most of what they find early: they need not have all their time. */
+static const double long_s = 2;
+
 static double weight_s(const struct xr_micro *micro)
 {
-	return micro->cost_s < 2 ? micro->cost_s : 2;
+	return micro->cost_s < long_s ? micro->cost_s : long_s;
 }
 
 /* What takes little and matters: the long ones leave it somewhat more than what it says it takes, and it may take
@@ -167,8 +169,10 @@ static double deadline_s(const struct xr_run *run)
 	double patience_s = overdraft * run->step->micro->cost_s * xr_run_truth(run) * hurry + 1;
 	if (run->index + 1 == run->order.n || !matters)
 		share_s = end_s - now_s;
-	/* costs are rough, and the first to come is needed by the others: twice its share */
-	double allowed_s = share_s * 2 < patience_s ? share_s * 2 : patience_s;
+	/* costs are rough, and the first to come is needed by the others: twice its share; more for a short one, which has
+	 * found nothing when it is stopped */
+	double generous_s = share_s * (run->step->micro->cost_s < long_s ? overdraft : 2);
+	double allowed_s = generous_s < patience_s ? generous_s : patience_s;
 	if (matters) {
 		double left_s = end_s - now_s, most_s = fmax(left_s - kept_s(run), left_s / 2);
 		allowed_s = fmax(fmin(allowed_s, most_s), overdraft * needs_s(run, run->step->micro));

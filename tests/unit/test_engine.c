@@ -295,6 +295,26 @@ static void in_a_hurry_long_ones_leave_time_for_what_takes_little(void **state)
 	done(&trial);
 }
 
+/* Of 1.2 s, by costs of 1, 2 and 2: a fifth is its share, and it may have three of them. */
+static void in_a_hurry_short_ones_may_come_to_their_end(void **state)
+{
+	static const char *const outer_finds[] = {"cache.l2.capacity", NULL}, *const op_finds[] = {"op.add.i32.latency",
+	                                                                                           NULL};
+	static const struct xr_micro brief = {
+		.id = "brief", .title = "t", .finds = greedy_finds, .cost_s = 1, .run = run_greedy};
+	static const struct xr_micro outer = {
+		.id = "outer", .title = "t", .finds = outer_finds, .cost_s = 3, .run = run_greedy};
+	static const struct xr_micro op = {.id = "op", .title = "t", .finds = op_finds, .cost_s = 6, .run = run_greedy};
+	const struct xr_micro *const table[] = {&brief, &outer, &op, NULL};
+	struct trial trial;
+	(void)state;
+	fake_init(&trial.fake);
+	go(&trial, table, (struct xr_plan){.budget_s = 1.2}, NULL);
+	const json_t *spent = json_object_get(xr_description_target(trial.d), "spent");
+	assert_true(json_number_value(json_object_get(spent, "brief")) >= 0.7);
+	done(&trial);
+}
+
 static void pictures_come_last_whatever_they_cost(void **state)
 {
 	struct xr_arena arena = {0};
@@ -545,6 +565,7 @@ int main(void)
 		cmocka_unit_test(in_a_hurry_what_people_ask_for_most_comes_first),
 		cmocka_unit_test(what_a_budget_leaves_over_refines_what_is_in_doubt),
 		cmocka_unit_test(in_a_hurry_long_ones_leave_time_for_what_takes_little),
+		cmocka_unit_test(in_a_hurry_short_ones_may_come_to_their_end),
 		cmocka_unit_test(pictures_come_last_whatever_they_cost),
 		cmocka_unit_test(a_micro_benchmark_can_be_named_itself),
 		cmocka_unit_test(an_unknown_fact_is_wrong_use_with_the_nearest),
