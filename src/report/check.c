@@ -29,6 +29,21 @@ static const char *plain_verdict(struct xr_arena *arena, const struct xr_fact *f
 	return "unknown: no claim";
 }
 
+/* A fact that was not found has no unit; its claim has one all the same. */
+static const char *claim_unit(const struct xr_fact *fact)
+{
+	static const struct {
+		const char *selector, *unit;
+	} units[] = {{"cache.*.capacity", "bytes"}, {"cache.*.line", "bytes"}, {"memory.page_size", "bytes"},
+	             {"cpu.frequency", "Hz"},       {"os.tick", "s"},          {"os.timeslice", "s"}};
+	if (fact->unit && *fact->unit)
+		return fact->unit;
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+		if (xr_id_matches(fact->id, units[i].selector))
+			return units[i].unit;
+	return "";
+}
+
 /* What makes a machine give something else than its OS says. Of numbers, where they differ by a factor of two;
  * the clock rate where it differs at all. */
 enum direction { LESS, MORE, OTHERWISE };
@@ -142,7 +157,8 @@ struct xr_verdict_counts xr_report_check(FILE *out, const struct xr_description 
 		size_t row = xr_table_add(&table, fact->id);
 		const char *measured = xr_fact_words(&arena, fact, xr_trust_usual);
 		xr_table_set(&table, row, 1, *measured ? measured : "-");
-		xr_table_set(&table, row, 2, fact->claimed ? xr_value_words(&arena, fact->claimed, fact->unit) : "-");
+		xr_table_set(&table, row, 2,
+		             fact->claimed ? xr_value_words(&arena, fact->claimed, claim_unit(fact)) : "-");
 		xr_table_set(&table, row, 3,
 		             xr_paint_verdict(&arena, style, agreement, plain_verdict(&arena, fact, agreement)));
 	}
