@@ -504,6 +504,8 @@ static void let_stranger_in(struct xr_mem *mem, struct core *core, int level)
 	xr_array_put(&box->array, xr_rng_below(&mem->rng, box->array.sets), key, &victim);
 	if (victim.there && concerns(core, &mem->data, level, &victim))
 		leave(mem, core, &mem->data, level, &victim, NULL);
+	struct xr_rng next = mem->rng; /* the next one goes there, unless chance is asked for something else before */
+	xr_array_expect(&box->array, xr_rng_below(&next, box->array.sets));
 }
 
 void xr_mem_pass(struct xr_mem *mem, int index, double cycles)
