@@ -404,15 +404,15 @@ static double log_growth(const struct xr_scatter_question *q, const struct hypot
 }
 
 /* How sure of this capacity somebody is who does not know which numbers of sets are usual. */
-static double p_unusual(const struct xr_belief *b, const double *usual, const double *capacity, double this)
+static double p_unusual(size_t n, const double *p, const double *usual, const double *capacity, double this)
 {
-	double sum = 0, all = xr_belief_p(b, b->n);
+	double sum = 0, all = p[n];
 
-	for (size_t i = 0; i < b->n; i++) {
-		const double p = xr_belief_p(b, i) / usual[i];
+	for (size_t i = 0; i < n; i++) {
+		const double even = p[i] / usual[i];
 
-		all += p;
-		sum += fabs(capacity[i] / this - 1) < 1e-3 ? p : 0;
+		all += even;
+		sum += fabs(capacity[i] / this - 1) < 1e-3 ? even : 0;
 	}
 	return all > 0 ? sum / all : 0;
 }
@@ -500,7 +500,7 @@ struct xr_scatter_answer xr_scatter_infer(struct xr_arena *arena, const struct x
 	const double *p = xr_belief_all(arena, &b);
 	a.none = p[n];
 	a.p_capacity = xr_belief_of(&b, capacity, &a.capacity);
-	a.p_capacity += unheard_of * (p_unusual(&b, usual, capacity, a.capacity) - a.p_capacity);
+	a.p_capacity += unheard_of * (p_unusual(n, p, usual, capacity, a.capacity) - a.p_capacity);
 	a.p_ways = xr_belief_of(&b, ways, &a.ways);
 	for (size_t i = 0; i < n && q->expected > 0; i++) {
 		a.p_expected += fabs(capacity[i] / q->expected - 1) < 1e-3 ? p[i] : 0;
