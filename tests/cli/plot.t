@@ -43,3 +43,6 @@ hierarchy
 memory.curve.small
 memory.curve.huge
 tlb.data
+
+# A matrix without a number is none.
+$ printf '{"schema": 1, "facts": {"comm.latency": {"status": "ok", "value": {"cpus": [0, 1], "rows": [[null, null], [null, null]]}, "unit": "ns", "confidence": 0.9}}}' > two.json; xray plot two.json
