@@ -5,12 +5,12 @@
  * a line each; then what differs from the OS, and what is in doubt, in plain words. Lines are made in memory
  * first, so that the last parts know how much room there is.
  */
+#include "report/screen.h"
+
 #include "facts/trust.h"
 #include "report/compare.h"
-#include "report/report.h"
 #include "report/table.h"
 #include "report/value.h"
-#include "util/strbuf.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -19,29 +19,20 @@
 
 enum { LINES_MAX = 40, PARTS_MAX = 16, LABEL = 8, BAR = 20 };
 
-struct screen {
-	const struct xr_description *d;
-	const struct xr_style *style;
-	struct xr_arena *arena;
-	size_t width;
-	struct xr_strbuf text;
-	bool doubted, less_sure; /* marks were used */
-};
-
 /* ---- words ---------------------------------------------------------------------------------------------------------- */
 
-static const char *paint(const struct screen *s, const char *code)
+static const char *paint(const struct xr_screen *s, const char *code)
 {
 	return s->style->colour ? code : "";
 }
 
-static const struct xr_fact *valued(const struct screen *s, const char *id)
+static const struct xr_fact *valued(const struct xr_screen *s, const char *id)
 {
 	const struct xr_fact *fact = xr_description_fact(s->d, id);
 	return fact && fact->value ? fact : NULL;
 }
 
-static const char *mark(struct screen *s, const struct xr_fact *fact)
+static const char *mark(struct xr_screen *s, const struct xr_fact *fact)
 {
 	if (fact->status != XR_OK) {
 		s->doubted = true;
@@ -55,7 +46,7 @@ static const char *mark(struct screen *s, const struct xr_fact *fact)
 }
 
 /* "4", "14.3", "567~": cycles without the decimals that say nothing; all else as everywhere. "" when there is none. */
-static const char *say(struct screen *s, const char *id)
+static const char *say(struct xr_screen *s, const char *id)
 {
 	const struct xr_fact *fact = valued(s, id);
 	if (!fact)
@@ -69,7 +60,7 @@ static const char *say(struct screen *s, const char *id)
 	return *words ? xr_arena_printf(s->arena, "%s%s", words, mark(s, fact)) : "";
 }
 
-static double number(const struct screen *s, const char *id)
+static double number(const struct xr_screen *s, const char *id)
 {
 	const struct xr_fact *fact = valued(s, id);
 	return fact && json_is_number(fact->value) ? json_number_value(fact->value) : 0;
@@ -77,7 +68,7 @@ static double number(const struct screen *s, const char *id)
 
 /* ---- lines ---------------------------------------------------------------------------------------------------------- */
 
-static size_t lines_so_far(const struct screen *s)
+size_t xr_screen_lines(const struct xr_screen *s)
 {
 	size_t n = 0;
 	for (const char *c = xr_strbuf_text(&s->text); *c; c++)
@@ -86,7 +77,7 @@ static size_t lines_so_far(const struct screen *s)
 }
 
 /* Words of a text, broken at blanks to the width; lines after the first are indented. */
-static void put_wrapped(struct screen *s, const char *text, size_t column, size_t indent)
+void xr_screen_wrapped(struct xr_screen *s, const char *text, size_t column, size_t indent)
 {
 	while (*text) {
 		size_t n = strcspn(text, " ");
@@ -113,13 +104,13 @@ struct parts {
 	size_t n;
 };
 
-static void add(struct screen *s, struct parts *parts, const char *before, const char *words, const char *behind)
+static void add(struct xr_screen *s, struct parts *parts, const char *before, const char *words, const char *behind)
 {
 	if (*words && parts->n < PARTS_MAX)
 		parts->part[parts->n++] = xr_arena_printf(s->arena, "%s%s%s", before, words, behind);
 }
 
-static void put_parts(struct screen *s, const char *label, const struct parts *parts)
+static void put_parts(struct xr_screen *s, const char *label, const struct parts *parts)
 {
 	const char *dot = s->style->unicode ? " · " : " | ";
 	size_t column = LABEL + 2;
@@ -143,25 +134,25 @@ static void put_parts(struct screen *s, const char *label, const struct parts *p
 	xr_strbuf_printf(&s->text, "\n");
 }
 
-static void put_heading(struct screen *s, const char *title)
+void xr_screen_heading(struct xr_screen *s, const char *title)
 {
 	xr_strbuf_printf(&s->text, "\n%s%s%s\n", paint(s, "\033[1m"), title, paint(s, "\033[0m"));
 }
 
 /* ---- the top -------------------------------------------------------------------------------------------------------- */
 
-static const char *target_text(struct screen *s, const char *key)
+static const char *target_text(struct xr_screen *s, const char *key)
 {
 	return xr_safe_text(s->arena, xr_description_target_text(s->d, key));
 }
 
-static void put_top(struct screen *s)
+static void put_top(struct xr_screen *s)
 {
 	const char *cpu = target_text(s, "cpu"), *name = target_text(s, "name");
 	double seconds = xr_description_target_number(s->d, "seconds");
 	struct parts parts = {0};
 	xr_strbuf_printf(&s->text, "%sX-Ray of ", paint(s, "\033[1m"));
-	put_wrapped(s, *cpu ? cpu : *name ? name : "a machine", strlen("X-Ray of "), strlen("X-Ray of "));
+	xr_screen_wrapped(s, *cpu ? cpu : *name ? name : "a machine", strlen("X-Ray of "), strlen("X-Ray of "));
 	xr_strbuf_printf(&s->text, "%s", paint(s, "\033[0m"));
 	if (*cpu && strcmp(name, "host") != 0 && strcmp(name, cpu) != 0)
 		add(s, &parts, "", name, "");
@@ -177,7 +168,7 @@ static void put_top(struct screen *s)
 }
 
 /* What disturbed the run, when it mattered. First of all: who reads no further has read this. */
-static void put_conditions(struct screen *s)
+static void put_conditions(struct xr_screen *s)
 {
 	const json_t *conditions = json_object_get(xr_description_target_const(s->d), "conditions");
 	const json_t *words = json_object_get(conditions, "words");
@@ -186,7 +177,7 @@ static void put_conditions(struct screen *s)
 		if (!text)
 			continue;
 		xr_strbuf_printf(&s->text, "%s%-*s", paint(s, "\033[33m"), LABEL + 2, i ? "" : "disturbed");
-		put_wrapped(s, xr_safe_text(s->arena, text), LABEL + 2, LABEL + 2);
+		xr_screen_wrapped(s, xr_safe_text(s->arena, text), LABEL + 2, LABEL + 2);
 		xr_strbuf_printf(&s->text, "%s", paint(s, "\033[0m"));
 	}
 }
@@ -194,7 +185,7 @@ static void put_conditions(struct screen *s)
 /* ---- core ----------------------------------------------------------------------------------------------------------- */
 
 /* "mul 3": least latency of an operation, and the most where operands matter. */
-static void add_op(struct screen *s, struct parts *parts, const char *op, const char *type)
+static void add_op(struct xr_screen *s, struct parts *parts, const char *op, const char *type)
 {
 	const char *low = say(s, xr_arena_printf(s->arena, "op.%s.%s.latency", op, type));
 	const char *high = say(s, xr_arena_printf(s->arena, "op.%s.%s.latency_max", op, type));
@@ -204,7 +195,7 @@ static void add_op(struct screen *s, struct parts *parts, const char *op, const 
 	add(s, parts, xr_arena_printf(s->arena, "%s ", op), low, range ? xr_arena_printf(s->arena, "-%s", high) : "");
 }
 
-static void put_ops(struct screen *s, const char *label, const char *type)
+static void put_ops(struct xr_screen *s, const char *label, const char *type)
 {
 	static const char *const ops[] = {"add", "mul", "fma", "div", "sqrt"};
 	struct parts parts = {0};
@@ -216,7 +207,7 @@ static void put_ops(struct screen *s, const char *label, const char *type)
 }
 
 /* A line that is not there says nothing: why it is not, does. */
-static void put_uncompiled(struct screen *s)
+static void put_uncompiled(struct xr_screen *s)
 {
 	const struct xr_fact *fact = xr_description_fact(s->d, "registers.int");
 	struct parts parts = {0};
@@ -226,7 +217,7 @@ static void put_uncompiled(struct screen *s)
 	put_parts(s, "", &parts);
 }
 
-static void put_core(struct screen *s)
+static void put_core(struct xr_screen *s)
 {
 	struct parts core = {0}, registers = {0};
 	static const char *const files[] = {"int", "f64", "v16", "v32", "v64"};
@@ -253,7 +244,7 @@ static void put_core(struct screen *s)
 /* ---- the hierarchy -------------------------------------------------------------------------------------------------- */
 
 /* As long as the logarithm of the latency, memory's being full. */
-static const char *bar(const struct screen *s, double cycles, double most)
+static const char *bar(const struct xr_screen *s, double cycles, double most)
 {
 	static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
 	struct xr_strbuf out = {0};
@@ -270,7 +261,7 @@ static const char *bar(const struct screen *s, double cycles, double most)
 	return text;
 }
 
-static const char *claim_that_differs(struct screen *s, const char *id)
+static const char *claim_that_differs(struct xr_screen *s, const char *id)
 {
 	const struct xr_fact *fact = valued(s, id);
 	if (!fact || !fact->claimed || xr_values_agree(fact->value, fact->claimed, fact->unit, fact->id))
@@ -280,7 +271,7 @@ static const char *claim_that_differs(struct screen *s, const char *id)
 
 enum { NAME, SIZE, CLAIM, WAYS, LINE, CORES, CYCLES, NS, PICTURE, COLUMNS };
 
-static const char *ns_of(struct screen *s, double cycles)
+static const char *ns_of(struct xr_screen *s, double cycles)
 {
 	double hz = number(s, "cpu.frequency");
 	if (!(cycles > 0) || !(hz > 0))
@@ -289,7 +280,7 @@ static const char *ns_of(struct screen *s, double cycles)
 	return xr_arena_printf(s->arena, "%.*f ns", ns < 9.95 ? 1 : 0, ns);
 }
 
-static void put_level(struct screen *s, struct xr_table *table, const char *level, double most)
+static void put_level(struct xr_screen *s, struct xr_table *table, const char *level, double most)
 {
 	const char *stem = xr_arena_printf(s->arena, "cache.%s", level);
 	const char *capacity = xr_arena_printf(s->arena, "%s.capacity", stem);
@@ -311,7 +302,7 @@ static void put_level(struct screen *s, struct xr_table *table, const char *leve
 		xr_table_set(table, row, PICTURE, bar(s, number(s, latency), most));
 }
 
-static void print_table(struct screen *s, const struct xr_table *table)
+static void print_table(struct xr_screen *s, const struct xr_table *table)
 {
 	char *text = NULL;
 	size_t bytes = 0;
@@ -324,7 +315,7 @@ static void print_table(struct screen *s, const struct xr_table *table)
 	free(text);
 }
 
-static void put_hierarchy(struct screen *s)
+static void put_hierarchy(struct xr_screen *s)
 {
 	static const char *const levels[] = {"l1d", "l1i", "l2", "l3", "l4"};
 	static const char *const headings[COLUMNS] = {"",      "size",   "OS says", "ways",   "line",
@@ -368,7 +359,7 @@ static void put_hierarchy(struct screen *s)
 
 /* ---- the rest in a line each ---------------------------------------------------------------------------------------- */
 
-static void put_tlbs(struct screen *s)
+static void put_tlbs(struct xr_screen *s)
 {
 	static const char *const tlbs[] = {"d1", "d2", "d3", "i1"};
 	struct parts parts = {0};
@@ -390,7 +381,7 @@ static void put_tlbs(struct screen *s)
 	put_parts(s, "TLBs", &parts);
 }
 
-static void add_bandwidth(struct screen *s, struct parts *parts, const char *what)
+static void add_bandwidth(struct xr_screen *s, struct parts *parts, const char *what)
 {
 	const char *one = say(s, xr_arena_printf(s->arena, "memory.bandwidth.%s.one", what));
 	const char *all = say(s, xr_arena_printf(s->arena, "memory.bandwidth.%s.all", what));
@@ -399,7 +390,7 @@ static void add_bandwidth(struct screen *s, struct parts *parts, const char *wha
 		    *all ? xr_arena_printf(s->arena, " (all cores %s)", all) : "");
 }
 
-static void put_memory(struct screen *s)
+static void put_memory(struct xr_screen *s)
 {
 	struct parts parts = {0};
 	const struct xr_fact *huge = valued(s, "memory.huge_pages");
@@ -413,7 +404,7 @@ static void put_memory(struct screen *s)
 	put_parts(s, "Memory", &parts);
 }
 
-static void put_cores(struct screen *s)
+static void put_cores(struct xr_screen *s)
 {
 	struct parts cores = {0}, os = {0};
 	add(s, &cores, "", say(s, "threads.logical"), " CPUs");
@@ -437,162 +428,15 @@ static void put_cores(struct screen *s)
 	put_parts(s, "OS", &os);
 }
 
-/* ---- what differs, what is in doubt --------------------------------------------------------------------------------- */
+/* ---- legend ----------------------------------------------------------------------------------------------------------- */
 
 /* The legend, with a blank line before it, at this width. */
-static size_t legend_lines(const struct screen *s)
+static size_t legend_lines(const struct xr_screen *s)
 {
 	return s->width >= 104 ? 2 : s->width >= 54 ? 3 : 4;
 }
 
-/* Does one line more about what is left, and the legend, still fit? */
-static bool fits(const struct screen *s, size_t lines_max, size_t left)
-{
-	return lines_so_far(s) + (left > 0) <= lines_max;
-}
-
-static void take_back(struct screen *s, size_t length)
-{
-	s->text.len = length;
-	s->text.data[length] = 0;
-}
-
-static bool differs(const struct xr_fact *fact)
-{
-	return fact->claimed && fact->value && fact->status == XR_OK &&
-	       !xr_values_agree(fact->value, fact->claimed, fact->unit, fact->id);
-}
-
-static bool differs_by_half(const struct xr_fact *fact)
-{
-	double a = json_number_value(fact->value), b = json_number_value(fact->claimed);
-	return a > 0 && b > 0 && (a >= 2 * b || b >= 2 * a);
-}
-
-static void put_difference(struct screen *s, const struct xr_fact *fact)
-{
-	const char *why = xr_claim_explanation(s->d, fact);
-	xr_strbuf_printf(&s->text, "  ");
-	put_wrapped(s,
-	            xr_arena_printf(s->arena, "%s is %s, the OS says %s%s%s", fact->id,
-	                            xr_value_words(s->arena, fact->value, fact->unit),
-	                            xr_value_words(s->arena, fact->claimed, fact->unit), why ? ": " : "",
-	                            why ? why : ""),
-	            2, 4);
-}
-
-/* The largest differences first: they are why a person looks. */
-static void put_differences(struct screen *s, size_t lines_max)
-{
-	size_t left = 0;
-	for (size_t i = 0; i < xr_description_count(s->d); i++)
-		left += differs(xr_description_at(s->d, i));
-	if (!left || lines_so_far(s) + 3 > lines_max)
-		return;
-	put_heading(s, "Not as the OS says");
-	size_t n = xr_description_count(s->d);
-	for (size_t i = 0; n && i < 2 * n; i++) {
-		const struct xr_fact *fact = xr_description_at(s->d, i % n);
-		if (!differs(fact) || differs_by_half(fact) != (i < n))
-			continue;
-		size_t before = s->text.len;
-		put_difference(s, fact);
-		if (!fits(s, lines_max, left - 1)) {
-			take_back(s, before);
-			xr_strbuf_printf(&s->text, "  and %zu more, see `xray check`\n", left);
-			return;
-		}
-		left--;
-	}
-}
-
-/* What people ask for first, first: what the hierarchy shows, then what is behind it. */
-static int rank(const char *id)
-{
-	static const char *const order[] = {"cpu.frequency",
-	                                    "cache.l1d.capacity",
-	                                    "cache.l1d.latency",
-	                                    "cache.l2.capacity",
-	                                    "cache.l2.latency",
-	                                    "cache.l3.capacity",
-	                                    "cache.l3.latency",
-	                                    "memory.latency",
-	                                    "tlb.d1.entries",
-	                                    "tlb.d2.entries",
-	                                    "cache",
-	                                    "tlb",
-	                                    "memory",
-	                                    "op",
-	                                    "registers",
-	                                    "threads"};
-	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
-		if (xr_id_matches(id, order[i]))
-			return (int)i;
-	return (int)(sizeof order / sizeof *order);
-}
-
-static bool is_doubt(const struct xr_fact *fact)
-{
-	return (fact->status == XR_UNRELIABLE || fact->status == XR_FAILED) && strncmp(fact->id, "noise.", 6) != 0;
-}
-
-static bool same_doubt(const struct xr_fact *a, const struct xr_fact *b)
-{
-	return a->status == b->status && !strcmp(xr_fact_reason(a), xr_fact_reason(b));
-}
-
-/* "cache.l2.ways, cache.l2.line and 3 more: the reason" */
-static const char *doubt_words(struct screen *s, size_t first, bool *said)
-{
-	enum { NAMED = 3 };
-	const struct xr_fact *fact = xr_description_at(s->d, first);
-	const char *names = "";
-	size_t n = 0;
-	for (size_t i = 0; i < xr_description_count(s->d); i++) {
-		const struct xr_fact *other = xr_description_at(s->d, i);
-		if (said[i] || !is_doubt(other) || !same_doubt(fact, other))
-			continue;
-		said[i] = true;
-		if (n++ < NAMED)
-			names = xr_arena_printf(s->arena, "%s%s%s", names, *names ? ", " : "", other->id);
-	}
-	if (n > NAMED)
-		names = xr_arena_printf(s->arena, "%s and %zu more", names, n - NAMED);
-	return xr_arena_printf(s->arena, "%s: %s", names, xr_safe_text(s->arena, xr_fact_reason(fact)));
-}
-
-static size_t count_doubts(const struct screen *s, const bool *said)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < xr_description_count(s->d); i++)
-		n += !said[i] && is_doubt(xr_description_at(s->d, i));
-	return n;
-}
-
-static void put_doubts(struct screen *s, size_t lines_max)
-{
-	size_t n = xr_description_count(s->d);
-	bool *said = xr_arena_array(s->arena, bool, n + 1);
-	if (!count_doubts(s, said) || lines_so_far(s) + 3 > lines_max)
-		return;
-	put_heading(s, "In doubt");
-	for (int r = 0; r <= rank(""); r++)
-		for (size_t i = 0; i < n; i++) {
-			const struct xr_fact *fact = xr_description_at(s->d, i);
-			if (said[i] || !is_doubt(fact) || rank(fact->id) != r)
-				continue;
-			size_t before = s->text.len, left = count_doubts(s, said);
-			xr_strbuf_printf(&s->text, "  ");
-			put_wrapped(s, doubt_words(s, i, said), 2, 4);
-			if (fits(s, lines_max, count_doubts(s, said)))
-				continue;
-			take_back(s, before);
-			xr_strbuf_printf(&s->text, "  and %zu more facts\n", left);
-			return;
-		}
-}
-
-static void put_legend(struct screen *s)
+static void put_legend(struct xr_screen *s)
 {
 	struct parts parts = {0};
 	if (s->less_sure)
@@ -618,7 +462,7 @@ void xr_report_screen(FILE *out, const struct xr_description *d, const struct xr
 	struct xr_arena arena = {0};
 	struct xr_style own = *style;
 	own.width = style->width <= 0 ? 100 : style->width < 40 ? 40 : style->width > 110 ? 110 : style->width;
-	struct screen s = {.d = d, .style = &own, .arena = &arena, .width = (size_t)own.width};
+	struct xr_screen s = {.d = d, .style = &own, .arena = &arena, .width = (size_t)own.width};
 	put_conditions(&s);
 	put_top(&s);
 	put_core(&s);
@@ -626,10 +470,10 @@ void xr_report_screen(FILE *out, const struct xr_description *d, const struct xr
 	put_tlbs(&s);
 	put_memory(&s);
 	put_cores(&s);
-	size_t lines = lines_so_far(&s), last = LINES_MAX - legend_lines(&s);
+	size_t lines = xr_screen_lines(&s), last = LINES_MAX - legend_lines(&s);
 	if (lines < last) {
-		put_differences(&s, lines + (last - lines) / 2);
-		put_doubts(&s, last);
+		xr_screen_differences(&s, lines + (last - lines) / 2);
+		xr_screen_doubts(&s, last);
 	}
 	put_legend(&s);
 	fputs(xr_strbuf_text(&s.text), out);
