@@ -455,7 +455,7 @@ void xr_mem_expect(const struct xr_mem *mem, int index, const struct xr_mem_buff
 	const struct path *path = path_of(mem, use);
 	const struct core *core = &mem->core[index];
 	const uint64_t address = b->address + offset;
-	uint64_t physical;
+	uint64_t physical = 0;
 	const bool known = xr_mem_physical_known(mem, b, address, &physical);
 	if (!core->there)
 		return;
