@@ -82,6 +82,7 @@ static void what_is_no_flow_is_refused(void **state)
 	static const char *const wrong[] = {
 		"0 4096 small read 8192 0 1 0", /* larger than its buffer */
 		"0 8192 small copy 8192 0 1 0", /* no room to be out of step */
+		"0 8192 small read 8192 1 1 0", /* narrower than anything there is */
 		"0 8192 small write 8192 0 4 0", "0 8192 small read 512 0 1 0", "0 8192 small take 8192 0 1 0",
 		"0 8192 small read 8192 0 1",    "0 8192 tall read 8192 0 1 0",
 	};
