@@ -166,6 +166,48 @@ static int find_hidden(struct xr_hierarchy *h)
 	return 0;
 }
 
+/* Bytes that the last level but memory holds, about, as staircases or walks have it; 0: not seen. */
+static double holds_before_last(const struct xr_hierarchy *h)
+{
+	const struct xr_level *cache = &h->level[h->n - 2];
+	const double between = sqrt(cache->latency * cache[1].latency);
+	double pages = 0;
+
+	if (cache->items > 0)
+		return cache->items * (double)h->evict.item;
+	for (size_t i = 0; i < h->walk.n; i++)
+		pages = h->walk.cycles[i] < between ? fmax(pages, h->walk.pages[i]) : pages;
+	return pages * (double)h->evict.page;
+}
+
+/* What is behind the last cache takes longer and longer where page tables leave the caches. Lines that fit into a cache
+ * stay there, however many pages they are in; those of many pages cost their translation, however few they are. So: as
+ * many pages as made the last step, and in them half as many lines as the level before it holds. */
+static int check_last(struct xr_hierarchy *h)
+{
+	enum { BEYOND_IT = 2, PARTS = 8, LINES_MOST = 1 << 16 };
+
+	while (h->evict.page && h->n > 2) {
+		const struct xr_level *cache = &h->level[h->n - 2], *memory = cache + 1;
+		const double holds = holds_before_last(h),
+			     before = fmax((double)h->inner, cache[-1].items * (double)h->evict.item),
+			     bytes = fmin(BEYOND_IT * holds, (double)h->most),
+			     pages = floor(bytes / (double)h->evict.page),
+			     lines = ceil(BEYOND_IT * before / (double)h->all.line / fmax(1, pages));
+		double cycles;
+
+		if (!(holds > 0) || bytes < clearly * holds || lines > PARTS || pages * lines > LINES_MOST ||
+		    pages * lines * (double)h->all.line > holds / 2)
+			return 0;
+		if (xr_walk_sparse(&h->all, (uint64_t)bytes, (uint32_t)lines, &cycles) != 0)
+			return -1;
+		if (cycles < sqrt(cache->latency * memory->latency))
+			return 0;
+		h->n--;
+	}
+	return 0;
+}
+
 int xr_hierarchy_find(struct xr_hierarchy *h)
 {
 	struct stairs stairs = {.n = CLIMBS};
@@ -188,7 +230,7 @@ int xr_hierarchy_find(struct xr_hierarchy *h)
 	} while (is_unclear(h, stairs.n - CLIMBS));
 	h->first = *first;
 	h->walk = *far;
-	return check_levels(h, &stairs) != 0 || find_hidden(h) != 0 ? -1 : 0;
+	return check_levels(h, &stairs) != 0 || check_last(h) != 0 || find_hidden(h) != 0 ? -1 : 0;
 }
 
 bool xr_hierarchy_is_narrow(const struct xr_hierarchy *h, size_t l)

@@ -64,12 +64,11 @@ static uint64_t new_seed(const struct xr_walk *w)
 	return xr_rng_next(xr_run_rng(w->run)) >> 16 | 1;
 }
 
-int xr_walk_read(const struct xr_walk *w, uint64_t bytes, struct xr_reading *reading)
+static int read_off(const struct xr_walk *w, uint64_t bytes, const struct xr_spec *spec, struct xr_reading *reading)
 {
 	struct xr_effort effort = w->effort.samples ? w->effort : (struct xr_effort){.samples = 5, .samples_max = 5};
-	struct xr_spec spec = xr_spec_cycle(xr_walk_buffer(w, bytes), all_lines(w, bytes), 1, new_seed(w));
 
-	if (xr_run_time_with(w->run, &effort, &spec, 1, reading) != 0)
+	if (xr_run_time_with(w->run, &effort, spec, 1, reading) != 0)
 		return -1;
 	if (reading->status == XR_READ_OK && w->page) {
 		double cycle_ns = reading->ns / reading->cycles;
@@ -79,6 +78,33 @@ int xr_walk_read(const struct xr_walk *w, uint64_t bytes, struct xr_reading *rea
 			cost < reading->cycles ? cost : 0; /* more than all of it: it is not what was thought */
 		reading->ns = reading->cycles * cycle_ns;
 	}
+	return 0;
+}
+
+int xr_walk_read(const struct xr_walk *w, uint64_t bytes, struct xr_reading *reading)
+{
+	const struct xr_spec spec = xr_spec_cycle(xr_walk_buffer(w, bytes), all_lines(w, bytes), 1, new_seed(w));
+
+	return read_off(w, bytes, &spec, reading);
+}
+
+/* One line in each part of a page, drawn anew from page to page: all sets of a cache are filled alike. */
+int xr_walk_sparse(const struct xr_walk *w, uint64_t bytes, uint32_t lines, double *cycles)
+{
+	const size_t n = (size_t)(bytes / w->page) * lines;
+	const uint64_t part = w->page / lines / w->line * w->line;
+	struct xr_span *span = xr_arena_array(xr_run_arena(w->run), struct xr_span, n);
+	struct xr_reading reading;
+	struct xr_spec spec;
+
+	for (size_t i = 0; i < n; i++)
+		span[i] = (struct xr_span){i / lines * w->page + i % lines * part +
+		                                   xr_rng_below(xr_run_rng(w->run), part / w->line) * w->line,
+		                           8, 1};
+	spec = xr_spec_cycle(xr_walk_buffer(w, bytes), span, n, new_seed(w));
+	if (read_off(w, bytes, &spec, &reading) != 0)
+		return -1;
+	*cycles = reading.status == XR_READ_OK ? reading.cycles : -1;
 	return 0;
 }
 

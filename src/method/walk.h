@@ -31,6 +31,9 @@ int xr_walk_time(const struct xr_walk *walk, uint64_t bytes, double *cycles, dou
 /* The same, all of the reading (its samples are gone with the next call). */
 int xr_walk_read(const struct xr_walk *walk, uint64_t bytes, struct xr_reading *reading);
 
+/* The same over a few lines of each page of so many bytes, others in each page: the same translations, few lines. */
+int xr_walk_sparse(const struct xr_walk *walk, uint64_t bytes, uint32_t lines, double *cycles);
+
 /* Cycles that a line takes when it is asked for again, after all lines of so many bytes, as soon as they can be
  * had: many of them under way at once, where a walk waits for each. In a cache that others use, too, that is less
  * of a race against time (see effective.h); and as only lines asked for again are timed, one by one, it says what
