@@ -86,7 +86,8 @@ static uint64_t area_of(const struct ground *g, const struct block *b, int *low,
 /* Blocks of long strides that lie in one another's gaps. */
 static uint64_t sharing(const struct ground *g, const struct block *b)
 {
-	return b->stride >= g->page ? g->page / g->line / LANE : 1;
+	const uint64_t lanes = g->page / g->line / LANE;
+	return b->stride >= g->page && lanes ? lanes : 1; /* lines may be so long that a page has no lane */
 }
 
 static bool has_room(const struct ground *g, const struct block *b)
