@@ -182,10 +182,14 @@ static double holds_before_last(const struct xr_hierarchy *h)
 
 /* What is behind the last cache takes longer and longer where page tables leave the caches. Lines that fit into a cache
  * stay there, however many pages they are in; those of many pages cost their translation, however few they are. So: as
- * many pages as made the last step, and in them half as many lines as the level before it holds. */
+ * many pages as made the last step, all lines of them, and half as many lines as the level before it holds: where that
+ * saves nothing of the step, there is no such level. */
 static int check_last(struct xr_hierarchy *h)
 {
-	enum { BEYOND_IT = 2, PARTS = 8, LINES_MOST = 1 << 16 };
+	enum { BEYOND_IT = 2, PARTS = 8, LINES_MOST = 1 << 16, SAMPLES = 2 };
+	struct xr_walk walk = h->all;
+
+	walk.effort = is_coarse(h) ? walk.effort : (struct xr_effort){.samples = SAMPLES, .samples_max = SAMPLES};
 
 	while (h->evict.page && h->n > 2) {
 		const struct xr_level *cache = &h->level[h->n - 2], *memory = cache + 1;
@@ -194,16 +198,20 @@ static int check_last(struct xr_hierarchy *h)
 			     bytes = fmin(BEYOND_IT * holds, (double)h->most),
 			     pages = floor(bytes / (double)h->evict.page),
 			     lines = ceil(BEYOND_IT * before / (double)h->all.line / fmax(1, pages));
-		double cycles;
+		double all, few;
 
 		if (!(holds > 0) || bytes < clearly * holds || lines > PARTS || pages * lines > LINES_MOST ||
 		    pages * lines * (double)h->all.line > holds / 2)
 			return 0;
-		if (xr_walk_sparse(&h->all, (uint64_t)bytes, (uint32_t)lines, &cycles) != 0)
+		if (xr_walk_sparse(&walk, (uint64_t)bytes, (uint32_t)lines, &few) != 0 ||
+		    xr_walk_time(&walk, (uint64_t)bytes, &all, NULL) != 0)
 			return -1;
-		if (cycles < sqrt(cache->latency * memory->latency))
+		/* all of them must be beyond it */
+		if (few < 0 || all < (memory->latency + cache->latency) / 2 ||
+		    few < all - (memory->latency - cache->latency) / 2)
 			return 0;
 		h->n--;
+		h->unsettled.dropped += xr_hierarchy_is_restless(h); /* who shares the cache may have taken it away */
 	}
 	return 0;
 }
