@@ -166,15 +166,14 @@ static int find_hidden(struct xr_hierarchy *h)
 	return 0;
 }
 
-/* Bytes that the last level but memory holds, about, as staircases or walks have it; 0: not seen. */
+/* Bytes that the last level but memory holds, about, as walks over all lines have it; 0: not seen. (How many pages push
+ * out one says that only where all lines of a page go together.) */
 static double holds_before_last(const struct xr_hierarchy *h)
 {
 	const struct xr_level *cache = &h->level[h->n - 2];
 	const double between = sqrt(cache->latency * cache[1].latency);
 	double pages = 0;
 
-	if (cache->items > 0)
-		return cache->items * (double)h->evict.item;
 	for (size_t i = 0; i < h->walk.n; i++)
 		pages = h->walk.cycles[i] < between ? fmax(pages, h->walk.pages[i]) : pages;
 	return pages * (double)h->evict.page;
@@ -201,7 +200,7 @@ static int check_last(struct xr_hierarchy *h)
 		double all, few;
 
 		if (!(holds > 0) || bytes < clearly * holds || lines > PARTS || pages * lines > LINES_MOST ||
-		    pages * lines * (double)h->all.line > holds / 2)
+		    pages * lines * (double)h->all.line > holds / PARTS)
 			return 0;
 		if (xr_walk_sparse(&walk, (uint64_t)bytes, (uint32_t)lines, &few) != 0 ||
 		    xr_walk_time(&walk, (uint64_t)bytes, &all, NULL) != 0)

@@ -250,6 +250,15 @@ static void put_candidates(struct xr_run *run, const struct ground *g, const str
 	            "", 0.95, "likelihood over simulated policies");
 }
 
+static void put_none(struct xr_run *run, const struct ground *g, const char *why)
+{
+	static const char *const what[] = {"policy", "policy_candidates"};
+
+	for (size_t i = 0; i < sizeof what / sizeof *what; i++)
+		xr_fact_none(xr_run_description(run), xr_arena_printf(xr_run_arena(run), "%s.%s", g->id, what[i]),
+		             XR_UNRELIABLE, "%s", why);
+}
+
 static void put(struct xr_run *run, const struct ground *g, const struct verdict *v)
 {
 	struct xr_description *d = xr_run_description(run);
@@ -257,9 +266,8 @@ static void put(struct xr_run *run, const struct ground *g, const struct verdict
 	const char *method = "likelihood over simulated policies";
 	char name[XR_POLICY_TEXT];
 	if (v->found.policy < 0 || v->found.off > most_off) {
-		xr_fact_none(
-			d, id, XR_UNRELIABLE,
-			"no known policy explains the times: adaptive, an index that is not plain, or pages apart");
+		put_none(run, g,
+		         "no known policy explains the times: adaptive, an index that is not plain, or pages apart");
 		return;
 	}
 	put_candidates(run, g, v);
@@ -283,8 +291,7 @@ static int find(struct xr_run *run, struct ground *g)
 	if (!g->trouble && read_sequences(run, g, r) != 0)
 		return -1;
 	if (g->trouble) {
-		xr_fact_none(xr_run_description(run), xr_arena_printf(xr_run_arena(run), "%s.policy", g->id),
-		             XR_UNRELIABLE, "%s", g->trouble);
+		put_none(run, g, g->trouble);
 		return 0;
 	}
 	decide(run, g, r, false, v);
