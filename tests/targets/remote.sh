@@ -30,10 +30,10 @@ port=$((20000 + $$ % 20000))
 if [ -n "$server" ] && command -v ssh > /dev/null && ssh-keygen -q -t ed25519 -N '' -f "$TMPDIR/host_key" &&
 	ssh-keygen -q -t ed25519 -N '' -f "$TMPDIR/user_key"; then
 	cp "$TMPDIR/user_key.pub" "$TMPDIR/authorized"
-	mkdir -p "$TMPDIR/board"
+	mkdir -p "$TMPDIR/far"
 	printf '%s\n' "Port $port" 'ListenAddress 127.0.0.1' "HostKey $TMPDIR/host_key" "AuthorizedKeysFile $TMPDIR/authorized" \
 		'PasswordAuthentication no' 'KbdInteractiveAuthentication no' 'UsePAM no' 'StrictModes no' 'PermitRootLogin yes' \
-		"PidFile $TMPDIR/sshd.pid" "SetEnv TMPDIR=$TMPDIR/board" > "$TMPDIR/sshd_config"
+		"PidFile $TMPDIR/sshd.pid" "SetEnv TMPDIR=$TMPDIR/far" > "$TMPDIR/sshd_config"
 	printf '%s\n' 'Host board' 'HostName 127.0.0.1' "Port $port" "IdentityFile $TMPDIR/user_key" 'IdentitiesOnly yes' \
 		"UserKnownHostsFile $TMPDIR/known" 'StrictHostKeyChecking no' 'LogLevel ERROR' > "$TMPDIR/ssh_config"
 	[ "$(id -u)" != 0 ] || [ -d /run/sshd ] || mkdir -p /run/sshd # where it puts itself away
@@ -57,7 +57,7 @@ if [ -n "$server" ] && command -v ssh > /dev/null && ssh-keygen -q -t ed25519 -N
 		> "$TMPDIR/gone.log" 2>&1 &
 	asks=$!
 	for _ in 1 2 3 4 5 6 7 8 9 10; do # it is there, and asked
-		pgrep -f "$TMPDIR/board/xray" > /dev/null 2>&1 && break
+		pgrep -f "$TMPDIR/far/xray" > /dev/null 2>&1 && break
 		sleep 1
 	done
 	sleep 1
@@ -68,7 +68,7 @@ if [ -n "$server" ] && command -v ssh > /dev/null && ssh-keygen -q -t ed25519 -N
 	[ $status -gt 0 ] && [ $status -lt 5 ]
 	result "remote: a server that goes away is said, with a status ($status)" $? "$TMPDIR/gone.log"
 	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do # whoever runs there notices, and cleans up
-		ls "$TMPDIR/board" > "$TMPDIR/left"
+		ls "$TMPDIR/far" > "$TMPDIR/left"
 		grep -q . "$TMPDIR/left" || break
 		sleep 1
 	done

@@ -77,7 +77,7 @@ static void any_cache_is_found_again(void **state)
 {
 	static const int policy[] = {XR_LRU, XR_PLRU, XR_NRU, XR_RANDOM};
 	static const size_t ways[] = {2, 4, 5, 8, 12, 16, 20};
-	struct xr_scatter_point point[64];
+	struct xr_scatter_point point[64] = {0};
 	struct xr_rng rng = {5};
 
 	(void)state;
@@ -151,7 +151,7 @@ static void pairs_that_come_along_and_pairs_that_are_one_line_are_known(void **s
 	(void)state;
 	for (int one = 0; one < 2; one++) {
 		struct xr_arena arena = {0};
-		struct xr_scatter_point point[64];
+		struct xr_scatter_point point[64] = {0};
 		const double capacity = (double)(SETS * WAYS) * (one ? 128 : 64);
 		size_t n = 0;
 
@@ -178,7 +178,7 @@ static void how_far_conflict_sets_grew_tells_more_than_random_lines(void **state
 	const struct xr_scatter_growth as_it_should[] = {{260, 320}, {290, 360}, {300, 370}},
 				       far_too_late[] = {{900, 1100}, {1000, 1200}, {950, 1150}};
 	struct xr_rng rng = {5};
-	struct xr_scatter_point point[64];
+	struct xr_scatter_point point[64] = {0};
 	struct xr_scatter_question q = {.point = point, .line = 64, .ways = 16, .page = 4096, .item = 4096};
 	struct xr_arena arena = {0};
 	double p[3];

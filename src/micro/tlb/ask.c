@@ -163,7 +163,7 @@ struct xr_pages_asked xr_tlb_pages(const struct xr_tlb *t, const struct xr_tlb_l
 	}
 	copies = (size_t)fmax(1, ceil(fmax(24, xr_tlb_overload * nearer) / (double)n));
 	copies = copies < most ? copies : most;
-	merge = (size_t)fmax(2, ceil((double)n / (0.7 * (double)fits)));
+	merge = (size_t)fmax(2, ceil((double)n / (0.7 * fmax(1, (double)fits))));
 	if (nearer > 0)
 		copies = copies * merge < most ? copies * merge : most;
 	a = xr_pages_of(&t->pages, choice, n, copies, XR_PAGES_MERGED);

@@ -284,7 +284,7 @@ static int find_odd(struct xr_tlb *t, const struct xr_tlb_level *l, double *fit,
 	for (size_t i = 0; i < l->index.n; i++)
 		if (l->index.mask[i] >> l->index.n) /* not the lowest bits */
 			return 0;
-	for (size_t i = 0; i < COUNT(prime);) {
+	for (size_t i = 0; i < COUNT(prime) && t->visited < l->visits;) {
 		struct xr_pages_choice next = {.index = *index};
 		const double part = *fit / (double)prime[i];
 		double p = 0;

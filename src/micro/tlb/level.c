@@ -245,10 +245,11 @@ static double worth(const struct xr_tlb_level *l)
 	return l->p - (l->doubt ? 2 : 0) - (l->unknown ? 1 : 0);
 }
 
-/* What contradicts itself may be somebody else's doing: once more. */
+/* What contradicts itself may be somebody else's doing: once more, unless times repeat exactly. */
 int xr_tlb_find_level(struct xr_tlb *t, int *found)
 {
 	struct xr_tlb_level *l = &t->level[t->n_levels], best = {0};
+	const int tries = xr_run_info(t->run)->exact ? 1 : LEVEL_TRIES;
 	struct xr_reach reach;
 	struct xr_ways ways;
 
@@ -257,7 +258,7 @@ int xr_tlb_find_level(struct xr_tlb *t, int *found)
 		return -1;
 	if (reach.size == 0)
 		return 0;
-	for (int i = 0; i < LEVEL_TRIES && (i == 0 || (worth(&best) < 0.8 && t->visited < best.visits)); i++) {
+	for (int i = 0; i < tries && (i == 0 || (worth(&best) < 0.8 && t->visited < best.visits)); i++) {
 		if (try_level(t, &reach, l, &ways) != 0)
 			return -1;
 		/* Pages of one set cost nothing, or everything is one set: the caches' doing. Beyond two levels, what
