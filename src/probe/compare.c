@@ -192,12 +192,13 @@ static int scatter_beside(struct xr_compare *s, struct xr_page_list a, struct xr
 /* Asks until it is decided, or has been asked often enough; undecided: no. */
 int xr_compare_decide(struct xr_compare *s, struct xr_comparison *q)
 {
+	const double *left = s->c->left;
 	struct xr_compare_scatter scatter;
 
 	q->llr = q->less = q->sum = q->rounds = q->misses_seen = 0;
 	if (scatter_beside(s, q->a, &scatter) != 0)
 		return -1;
-	while (q->rounds<ROUNDS && * s->c->left> 0 && !xr_compare_decided(q)) {
+	while (*left > 0 && q->rounds < ROUNDS && !xr_compare_decided(q)) {
 		const struct xr_comparison *one = q;
 		const double moved = (double)(q->x.n + q->y.n),
 			     sigma = hypot(scatter.noise, scatter.uneven * sqrt(moved));

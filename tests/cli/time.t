@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# Any C statement.
+# Any C statement. On a machine that is busy the answer may be in doubt (4).
 
-$ xray time 'p0 = p0 * p1' --type f64 --cache-dir c
+$ xray time 'p0 = p0 * p1' --type f64 --cache-dir c; s=$?; [ $s = 0 ] || [ $s = 4 ] || echo $s
 latency     * cycles (* ns)
 throughput  * cycles (* ns) per statement*
 in flight   *
