@@ -18,7 +18,7 @@ enum {
 	PING_LINES = 16,   /* lines a ping-pong goes over, so that no single home of a line decides */
 };
 
-enum kind { TOGETHER, WALL, PINGPONG, PIPE, FALSE_SHARING, SLICES, SWITCH, N_KINDS };
+enum kind { TOGETHER, WALL, PINGPONG, PIPE, FALSE_SHARING, SLICES, SWITCH, TICKS, N_KINDS };
 enum { SPINS = 20000 }; /* looks at memory before asking whether to go on: some 10 us */
 
 struct member {
@@ -29,7 +29,7 @@ struct member {
 	unsigned long reps;      /* calibrated once; 0: not yet */
 	double start_ns, end_ns; /* of the fixed work */
 	unsigned long seen;      /* progress at the start of a sample */
-	double *run_ns;          /* SLICES: run lengths */
+	double *run_ns;          /* SLICES: run lengths; TICKS: from step to step */
 	double *run_end;         /* and when each ended */
 	int n_runs;
 };
@@ -68,7 +68,8 @@ bool xr_team_stopped(const struct xr_agent_team *team);
 void xr_team_give_up(struct xr_agent_team *team, const char *why);
 
 /* What members do, by kind of team; XR_WALL is a round of several plays. */
-role_fn xr_role_together, xr_role_false_sharing, xr_role_pingpong, xr_role_pipe, xr_role_slices, xr_role_switch;
+role_fn xr_role_together, xr_role_false_sharing, xr_role_pingpong, xr_role_pipe, xr_role_slices, xr_role_switch,
+	xr_role_ticks;
 int xr_round_wall(struct xr_agent_team *team);
 int xr_slices_collect(struct xr_agent_team *team, struct xr_team_sample *out, int room); /* in order of time */
 

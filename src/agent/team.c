@@ -50,7 +50,8 @@ const char *xr_team_error(const struct xr_agent_team *team)
 
 #include "roles.h"
 
-static const char *const kind_names[N_KINDS] = {"together", "wall", "pingpong", "pipe", "false", "slices", "switch"};
+static const char *const kind_names[N_KINDS] = {"together", "wall",   "pingpong", "pipe",
+                                                "false",    "slices", "switch",   "ticks"};
 
 static void play_role(void *arg)
 {
@@ -127,6 +128,7 @@ static const struct {
 	[FALSE_SHARING] = {xr_role_false_sharing, 2, false},
 	[SLICES] = {xr_role_slices, 1, false},
 	[SWITCH] = {xr_role_switch, 2, false},
+	[TICKS] = {xr_role_ticks, 1, false},
 };
 
 static const char *read_line(struct xr_agent_team *team, char **words, int n_words, const struct xr_work *work,
@@ -141,7 +143,7 @@ static const char *read_line(struct xr_agent_team *team, char **words, int n_wor
 		if (w >= n_works || (w < 0 && kinds[team->kind].needs_work))
 			return "a member of the team has no work";
 		m->work = w < 0 ? NULL : &work[w];
-		if (team->kind != SLICES)
+		if (team->kind != SLICES && team->kind != TICKS)
 			continue;
 		m->run_ns = calloc(SLICES_MAX, sizeof *m->run_ns);
 		m->run_end = calloc(SLICES_MAX, sizeof *m->run_end);
@@ -243,7 +245,7 @@ int xr_team_round(struct xr_agent_team *team, double sample_ns, struct xr_team_s
 	int rc = role ? xr_team_play(team, role, 0, team->n_members) : xr_round_wall(team);
 	if (rc != 0 || team->error[0] || room < 1)
 		return -1;
-	if (team->kind == SLICES)
+	if (team->kind == SLICES || team->kind == TICKS)
 		return xr_slices_collect(team, out, room);
 	for (int i = 0; i < 2 && i < team->n_members && (team->kind == PINGPONG || team->kind == PIPE); i++)
 		team->sample.hit |= team->job[i].switches > 0;

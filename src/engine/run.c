@@ -43,7 +43,8 @@ static struct xr_effort quick_effort(const struct xr_effort *asked)
 
 static bool samples_in_cycles(const struct xr_spec *spec)
 {
-	return spec->kind != XR_CLOCK && !(spec->kind == XR_TEAM && spec->team.kind == XR_SLICES);
+	return spec->kind != XR_CLOCK &&
+	       !(spec->kind == XR_TEAM && (spec->team.kind == XR_SLICES || spec->team.kind == XR_TICKS));
 }
 
 /* Readings come in reference operations; from `frequency` on it is known how many core cycles one takes. */

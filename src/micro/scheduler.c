@@ -12,8 +12,9 @@
  * Algorithm: two and then three threads on one CPU; the mode of the run lengths of each, in bins of 0.1 ms; both must
  * agree within a tenth. A switch: two threads on one CPU wake each other through a pipe; the same calls by one thread
  * alone are taken off. Throttling: a lone thread whose runs end after the same time again and again, in gaps too long
- * for a handful of neighbours taking their turns. The tick: a lone thread's stops of more than a microsecond, among
- * which one period stands out.
+ * for a handful of neighbours taking their turns. The tick: a lone thread watches the clock that only the tick moves; steps
+ * count that it saw without having been off in between. Its stops of more than a microsecond tell who else ticks: on a
+ * virtual machine with a tick of 4 ms they came every 1 ms, by the hypervisor's.
  *
  * When it fails: without pinning, twice as many threads as CPUs take the place of two on one. Schedulers that let a
  * thread run until somebody sleeps (batch, real time) give no gaps: nothing is seen, and that is said.
@@ -186,32 +187,69 @@ static int throttling(struct xr_run *run)
 	return 0;
 }
 
-/* Runs between short stops, laid end to end, are the times of the stops: the stops themselves hardly take any. Where
- * many other stops hide the period, a longer look may still show it. */
+/* A lone thread watches for a window; what it sees are the samples. -1: no more time; how many samples otherwise. */
+static int watch_alone(struct xr_run *run, enum xr_team_kind kind, double window_ns, struct xr_reading *r)
+{
+	struct xr_effort once = {.samples = 1, .samples_max = 1};
+	struct xr_spec spec = watch(run, 1, window_ns);
+	spec.team.kind = kind;
+	spec.team.n_members = 1;
+	spec.team.bytes = kind == XR_SLICES ? STOP_NS : 0;
+	if (xr_run_time_with(run, &once, &spec, 1, r))
+		return -1;
+	return r->status == XR_READ_OK ? r->samples : 0;
+}
+
+/* Runs between short stops, laid end to end, are the times of the stops: the stops themselves hardly take any. 0: no
+ * period stands out. */
+static double period_of_stops(struct xr_run *run, const struct xr_reading *r, int n)
+{
+	double *event = xr_arena_array(xr_run_arena(run), double, n + 1), at = 0;
+	for (int i = 0; i < n; i++)
+		event[i] = at += r->sample[i];
+	return xr_period(event, (size_t)n, TICK_MIN_NS, TICK_MAX_NS, TICK_BIN_NS);
+}
+
+/* Stops tell that somebody ticks, not who: below a virtual machine the hypervisor does, too. Only the OS's own tick
+ * moves its clock. */
 static int tick(struct xr_run *run)
 {
 	struct xr_description *d = xr_run_description(run);
-	struct xr_effort once = {.samples = 1, .samples_max = 1};
-	struct xr_reading r = {0};
-	double period = 0;
-	int n = 0;
-	for (int turn = 0; turn < (xr_run_quick(run) ? 1 : 2) && !(period > 0); turn++) {
-		struct xr_spec spec = watch(run, 1, turn ? 1.2e9 : 4e8);
-		spec.team.n_members = 1;
-		spec.team.bytes = STOP_NS;
-		if (xr_run_time_with(run, &once, &spec, 1, &r))
+	struct xr_reading r, stops;
+	double share = 0, tick_ns = 0;
+	int n = 0, n_stops;
+	for (double window = 4e8; n < RUNS_MIN && window <= (xr_run_quick(run) ? 4e8 : 1.6e9); window *= 4) {
+		n = watch_alone(run, XR_TICKS, window, &r);
+		if (n < 0)
 			return -1;
-		n = r.status == XR_READ_OK ? r.samples : 0;
-		double *event = xr_arena_array(xr_run_arena(run), double, n + 1), at = 0;
-		for (int i = 0; i < n; i++)
-			event[i] = at += r.sample[i];
-		period = xr_period(event, (size_t)n, TICK_MIN_NS, TICK_MAX_NS, TICK_BIN_NS);
+		if (r.status == XR_READ_UNSUPPORTED || r.status == XR_READ_FAILED)
+			break;
 	}
-	if (period > 0)
-		xr_fact_number(d, "os.tick", period / 1e9, "s", 0.85, "period of short stops");
-	else
-		xr_fact_none(d, "os.tick", r.status == XR_READ_UNSUPPORTED ? XR_UNSUPPORTED : XR_UNRELIABLE,
-		             "among %d short stops of a lone thread none come at regular intervals", n);
+	if (n >= RUNS_MIN)
+		tick_ns = xr_mode_binned(r.sample, (size_t)n, 0.05 * xr_median(r.sample, (size_t)n), &share);
+	n_stops = watch_alone(run, XR_SLICES, 4e8, &stops);
+	if (n_stops < 0)
+		return -1;
+	double period = period_of_stops(run, &stops, n_stops);
+	if (tick_ns > 0) {
+		struct xr_fact *fact = xr_fact_number(d, "os.tick", tick_ns / 1e9, "s", 0.95,
+		                                      "steps of the clock that the tick moves");
+		if (share < clear_share)
+			xr_fact_doubt(fact, "only %.0f %% of the clock's steps come after that time", 100 * share);
+		else if (period > 0 && fabs(period - tick_ns) > agree * tick_ns)
+			xr_fact_note(fact,
+			             "a lone thread is also stopped every %.1f ms: the hypervisor's tick, or a timer",
+			             period / 1e6);
+	} else if (period > 0) {
+		xr_fact_doubt(xr_fact_number(d, "os.tick", period / 1e9, "s", 0.7, "period of short stops"),
+		              "a lone thread is stopped that often, by the OS's tick or by a hypervisor's");
+	} else {
+		xr_fact_none(
+			d, "os.tick", stops.status == XR_READ_UNSUPPORTED ? XR_UNSUPPORTED : XR_UNRELIABLE,
+			"no clock that the tick moves, and among %d short stops of a lone thread none come at regular "
+			"intervals",
+			n_stops);
+	}
 	return 0;
 }
 

@@ -14,7 +14,7 @@ static const char *const access_names[] = {"read", "write", "touch"};
 static const char *const backing_names[] = {"small", "huge", "shuffled", "any"};
 static const char *const flow_names[] = {"read", "write", "copy", "past"};
 static const char *const walk_names[] = {"jumps", "pattern", "straight"};
-static const char *const team_names[] = {"together", "wall", "pingpong", "pipe", "false", "slices", "switch"};
+static const char *const team_names[] = {"together", "wall", "pingpong", "pipe", "false", "slices", "switch", "ticks"};
 
 static void put_ops(struct xr_strbuf *out, const struct xr_ops_spec *ops)
 {

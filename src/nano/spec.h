@@ -182,6 +182,8 @@ enum xr_team_kind {
 	XR_SLICES,     /* members spin on the clock on one CPU; samples: run lengths in ns between gaps > 200 us (or > `bytes`
 	                * ns, when given) */
 	XR_SWITCH,     /* two members on one CPU hand over by the OS; reading: one switch */
+	XR_TICKS,      /* a member spins on the clock that the OS's tick advances; samples: ns from one step of it to the next,
+	                * of those between which the member was never off for > 200 us */
 };
 
 struct xr_spec;
@@ -196,7 +198,7 @@ struct xr_team_spec {
 	const struct xr_member *member;
 	unsigned n_members;
 	uint64_t bytes;
-	double window_ns;   /* XR_WALL: wanted length of one window alone; XR_SLICES: how long to watch */
+	double window_ns;   /* XR_WALL: wanted length of one window alone; XR_SLICES, XR_TICKS: how long to watch */
 };
 
 /* ---- one of them -------------------------------------------------------------------------------------------- */

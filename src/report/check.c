@@ -74,8 +74,9 @@ static const struct {
          "the OS may name the base rate; processors go faster while power and heat allow"},
 	{"cpu.frequency", LESS, "the OS may name the highest rate; power, heat or a governor may allow less",
          "the OS may name the highest rate; power, heat or a governor may allow less"},
-	{"os", OTHERWISE, "other threads, or the hypervisor, may have had the CPU meanwhile",
-         "other threads may have had the CPU meanwhile"},
+	{"os.tick", LESS, "the hypervisor's own tick may have been taken for the OS's", NULL},
+	{"os.timeslice", LESS, "other threads that woke up, or the hypervisor, may have cut the runs short",
+         "other threads that woke up may have cut the runs short"},
 };
 
 const char *xr_claim_explanation(const struct xr_description *d, const struct xr_fact *fact)

@@ -13,7 +13,7 @@
 
 /* One sample. Two lengths of the same work: time per operation is (long - short) / (long_ops - short_ops). Scripts
  * (chains of several phases), whose cost of looking at the clock is already taken off: short_ops = 0, short_ns = 0. For
- * XR_CLOCK and XR_SLICES long_ns is the observation itself and long_ops 1. */
+ * XR_CLOCK, XR_SLICES and XR_TICKS long_ns is the observation itself and long_ops 1. */
 struct xr_raw {
 	double long_ns, long_ops;
 	double short_ns, short_ops;

@@ -16,7 +16,8 @@ static const uint64_t most_memory = UINT64_C(1) << 52, least_page = 256, most_pa
 
 bool xr_is_plain_observation(const struct xr_spec *spec)
 {
-	return spec->kind == XR_CLOCK || (spec->kind == XR_TEAM && spec->team.kind == XR_SLICES);
+	return spec->kind == XR_CLOCK ||
+	       (spec->kind == XR_TEAM && (spec->team.kind == XR_SLICES || spec->team.kind == XR_TICKS));
 }
 
 static bool within(double x, double low, double high)

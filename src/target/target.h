@@ -59,7 +59,7 @@ struct xr_reading {
 	int samples, dropped;
 	int n_disturbed;      /* of the samples: interrupted, or taken while somebody else had a part of the core */
 	double waited_ns;     /* until nobody did (see xr_effort), for all specifications of the call together */
-	const double *sample; /* the samples in cycles per operation (XR_CLOCK, XR_SLICES: in ns), in order of time; if
+	const double *sample; /* the samples in cycles per operation (plain observations: in ns), in order of time; if
 	                       * some are disturbed, these after the others, the worst last; lives until the next
 	                       * call for the same target */
 	bool bimodal;         /* samples fall into two modes more than 25 % apart (a busy sibling); the value is the fast one */

@@ -25,6 +25,14 @@ $ for i in 1 2; do xray --target $TOP/machines/server.ini timer cpu --seed 7 --j
 $ xray --target $TOP/machines/p6.ini --quick frequency -v 2> /dev/null | grep -oE '[0-9]+ % sure'
 8* % sure
 
+# The tick is what moves the OS's clock; how often a thread is stopped is no proof of it, and in doubt where nothing else tells.
+$ sed 's/^timeslice_ms.*/&\ntick_ms = 4/' $TOP/machines/unified.ini > tick.ini; grep -c tick_ms tick.ini; xray --target tick.ini os.tick
+1
+  os.tick  4.00 ms
+$ xray --target $TOP/machines/unified.ini os.tick | grep -c 4.00
+0
+? 1
+
 # A fact that the machine has not.
 $ xray --target $TOP/machines/p6.ini op.fma.i32.latency 2>&1 | tail -n 2; xray --target $TOP/machines/p6.ini op.fma.i32.latency > /dev/null
 *

@@ -107,6 +107,28 @@ static void run_lengths_add_up_to_less_than_the_window(void **state)
 	xr_pool_free(pool);
 }
 
+/* No time is asserted: a step seen is later than the one before, and all of them fit into the window. */
+static void steps_of_the_tick_fit_into_the_window(void **state)
+{
+	(void)state;
+	char error[200];
+	struct xr_team_sample s[4096];
+	struct xr_team_pool *pool = xr_pool_new(now, reference);
+	struct xr_agent_team *team = make(pool, "ticks 0 50000000 1 -1 -1", NULL, 0, error, sizeof error);
+	double sum = 0;
+	assert_non_null(team);
+	int n = xr_team_round(team, 0, s, 4096);
+	if (n < 0) /* an OS without such a clock says so */
+		assert_non_null(strstr(xr_team_error(team), "no clock"));
+	for (int i = 0; i < n; i++) {
+		assert_true(s[i].long_ns > 0);
+		sum += s[i].long_ns;
+	}
+	assert_true(sum <= 50000000.0 + 200000);
+	xr_team_free(team);
+	xr_pool_free(pool);
+}
+
 static void nonsense_is_refused(void **state)
 {
 	(void)state;
@@ -157,6 +179,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_kind_gives_samples),
 		cmocka_unit_test(run_lengths_add_up_to_less_than_the_window),
+		cmocka_unit_test(steps_of_the_tick_fit_into_the_window),
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(a_cpu_that_is_not_there_is_an_error_not_a_hang),
 	};

@@ -130,7 +130,8 @@ static const char *ops_line(struct xr_host *h, struct xr_streams *s, const struc
 static const char *team_line(struct xr_host *h, struct xr_streams *s, const struct xr_spec *spec,
                              struct xr_reading *out)
 {
-	static const char *const kinds[] = {"together", "wall", "pingpong", "pipe", "false", "slices", "switch"};
+	static const char *const kinds[] = {"together", "wall",   "pingpong", "pipe",
+	                                    "false",    "slices", "switch",   "ticks"};
 	const struct xr_team_spec *team = &spec->team;
 	struct xr_strbuf line = {0};
 	if (team->window_ns > h->window_ns)

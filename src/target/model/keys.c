@@ -141,6 +141,7 @@ static const struct key keys[] = {
 	{"threads", "far_ns", REAL, M(far_ns), 0.01, 1e9, NULL, 0},
 	{"os", "timeslice_ms", REAL, M(timeslice_ms), 0, 1e6, NULL, 0},
 	{"os", "switch_us", REAL, M(switch_us), 0.001, 1e6, NULL, 0},
+	{"os", "tick_ms", REAL, M(tick_ms), 0, 1e3, NULL, 0},
 	{"branch", "mispredict", REAL, M(mispredict), 0, 1e5, NULL, 0},
 	{"branch", "btb_miss", REAL, M(btb_miss), 0, 1e5, NULL, 0},
 	{"branch", "learns", NUMBER, M(learns), 1, 1e9, NULL, 0},

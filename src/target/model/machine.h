@@ -183,6 +183,7 @@ struct xr_machine {
 	char second[128];      /* file of the machine that the cores of another type are like; "": all cores are alike */
 
 	double timeslice_ms, switch_us;
+	double tick_ms; /* 0: no clock shows it */
 	double mispredict;
 	int counters;
 	int lies; /* enum xr_lies */

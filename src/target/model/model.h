@@ -68,6 +68,7 @@ void xr_model_forget_teams(struct xr_model *model);
 /* turns.c: so many members on one CPU for a window: each run between two gaps is a sample. All in ns. */
 void xr_model_sample_turns(struct xr_model *model, int rivals, double window, double gap, double ref,
                            struct xr_raw_list *list);
+void xr_model_sample_ticks(struct xr_model *model, double window, double ref, struct xr_raw_list *list);
 void xr_model_forget_flows(struct xr_model *model);
 void xr_model_forget_chains(struct xr_model *model);
 

@@ -533,11 +533,19 @@ static void sample_slices(struct xr_model *model, struct xr_job *job, struct xr_
 	model->clock.now_ns += window;
 }
 
+static void sample_ticks(struct xr_model *model, struct xr_job *job, struct xr_raw_list *list)
+{
+	double window = job->spec->team.window_ns > 0 ? job->spec->team.window_ns : 1e8;
+	xr_model_sample_ticks(model, window, xr_model_reference(model), list);
+	model->clock.now_ns += window;
+}
+
 void xr_model_prepare_team(struct xr_model *model, struct xr_job *job, struct xr_reading *out)
 {
 	const struct xr_team_spec *spec = &job->spec->team;
 	int n_cpus = model->target.info.n_cpus;
-	bool pair = spec->kind != XR_TOGETHER && spec->kind != XR_WALL && spec->kind != XR_SLICES;
+	bool pair =
+		spec->kind != XR_TOGETHER && spec->kind != XR_WALL && spec->kind != XR_SLICES && spec->kind != XR_TICKS;
 	if (spec->n_members < (pair ? 2u : 1u) || spec->n_members > 4096) {
 		xr_model_refuse(model, out, XR_READ_FAILED, "%u members make no team", spec->n_members);
 		return;
@@ -557,6 +565,10 @@ void xr_model_prepare_team(struct xr_model *model, struct xr_job *job, struct xr
 	xr_model_enter(model, job->type);
 	if (spec->kind == XR_SLICES)
 		job->sample = sample_slices;
+	else if (spec->kind == XR_TICKS && !(model->machine.tick_ms > 0))
+		xr_model_refuse(model, out, XR_READ_UNSUPPORTED, "no clock here that goes by the tick");
+	else if (spec->kind == XR_TICKS)
+		job->sample = sample_ticks;
 	else if (pair)
 		prepare_pair(model, job, out);
 	else

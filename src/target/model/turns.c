@@ -49,3 +49,17 @@ void xr_model_sample_turns(struct xr_model *model, int rivals, double window, do
 		turn = (turn + 1) % (rivals ? rivals : 1);
 	}
 }
+
+/* A tick that comes while somebody else has the CPU is not seen, and neither distance to its neighbours. */
+void xr_model_sample_ticks(struct xr_model *model, double window, double ref, struct xr_raw_list *list)
+{
+	const struct xr_machine *m = &model->machine;
+	struct xr_rng *rng = &model->clock.rng;
+	const double tick = m->tick_ms * 1e6;
+	const double lost = 1 - exp(-m->preempt_hz * (tick + m->preempt_ms * 1e6) * 1e-9);
+	for (double now = tick; now < window && list->n < 1 << 16; now += tick) {
+		double late = m->interrupt_us * 1e3 * (xr_rng_unit(rng) - xr_rng_unit(rng));
+		if (xr_rng_unit(rng) >= lost)
+			xr_raw_add(list, (struct xr_raw){.long_ns = tick + late, .long_ops = 1, .ref_ns = ref});
+	}
+}
