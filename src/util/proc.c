@@ -21,6 +21,8 @@
 
 enum { LOG_MAX = 4096, LINE_MAX_BYTES = 1 << 20, OUTPUT_MAX = 1 << 20, AT_ONCE = 64 };
 static const double send_patience_s = 60, look_s = 0.1;
+/* For the end of one that we stop, and of one that has closed its pipes: on a busy machine it may not get to it at once. */
+enum { STOP_MS = 20, END_MS = 2000 };
 
 /* ---- pipes ---- */
 
@@ -318,8 +320,10 @@ int xr_proc_send(struct xr_proc *proc, const char *text, size_t len, const struc
 			len -= (size_t)sent;
 			continue;
 		}
-		if (sent < 0 && errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK)
+		if (sent < 0 && errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK) {
+			proc->ends = true;
 			return -1;
+		}
 		if (xr_watch_over(watch) || xr_clock_s() > end)
 			return -1;
 		struct pollfd wait[2] = {{proc->in, POLLOUT, 0}, {proc->log_fd, POLLIN, 0}};
@@ -329,14 +333,17 @@ int xr_proc_send(struct xr_proc *proc, const char *text, size_t len, const struc
 	return 0;
 }
 
-/* Waits for more of its output, and takes it. 1: something came or the time is not up; 0: it ended; -1: nothing. */
-static int take_more(struct xr_proc *proc, double end, const struct xr_watch *watch)
+/* Waits for more of its output, and takes it. 1: something came or the time is not up; 0: it ended; -1: nothing. While this
+ * process was stopped (a paused virtual machine, say) the other may have been, too: that is no silence of the other's. */
+static int take_more(struct xr_proc *proc, double *patience_s, const struct xr_watch *watch)
 {
-	double left = xr_watch_left_s(watch, end - xr_clock_s());
+	double left = xr_watch_left_s(watch, *patience_s), start = xr_clock_s();
 	if (left <= 0)
 		return -1;
 	struct pollfd wait[2] = {{proc->out, POLLIN, 0}, {proc->log_fd, POLLIN, 0}};
 	int n = poll(wait, 2, (int)((left < look_s ? left : look_s) * 1000) + 1);
+	double waited = xr_clock_s() - start;
+	*patience_s -= waited < 2 * look_s ? waited : 2 * look_s;
 	if (n < 0 && errno != EINTR)
 		return 0;
 	if (n <= 0)
@@ -348,8 +355,10 @@ static int take_more(struct xr_proc *proc, double end, const struct xr_watch *wa
 		ssize_t got = read(proc->out, text, sizeof text);
 		if (got < 0 && errno == EINTR)
 			return 1;
-		if (got <= 0)
+		if (got <= 0) {
+			proc->ends = true;
 			return 0;
+		}
 		xr_strbuf_add(&proc->rest, text, (size_t)got);
 	} else if (wait[1].revents & POLLHUP) {
 		poll(wait, 1, 10); /* its standard error is closed; do not spin on that */
@@ -359,7 +368,6 @@ static int take_more(struct xr_proc *proc, double end, const struct xr_watch *wa
 
 int xr_proc_line(struct xr_proc *proc, double timeout_s, const struct xr_watch *watch, const char **line)
 {
-	double end = xr_clock_s() + timeout_s;
 	for (;;) {
 		char *start = proc->rest.data ? proc->rest.data + proc->rest_at : NULL;
 		char *newline = start ? memchr(start, '\n', proc->rest.len - proc->rest_at) : NULL;
@@ -376,7 +384,7 @@ int xr_proc_line(struct xr_proc *proc, double timeout_s, const struct xr_watch *
 		}
 		if (proc->rest.len > LINE_MAX_BYTES)
 			return -2;
-		int more = take_more(proc, end, watch);
+		int more = take_more(proc, &timeout_s, watch);
 		if (more <= 0)
 			return more;
 	}
@@ -417,7 +425,9 @@ void xr_proc_stop(struct xr_proc *proc, struct xr_strbuf *how)
 	close(proc->in);
 	close(proc->out);
 	int status = 0;
-	for (int i = 0; i < 20 && !has_ended(proc->pid); i++) /* one that crashed or was told to quit ends by itself */
+	const int patience_ms = proc->ends ? END_MS : STOP_MS;
+	for (int i = 0; i < patience_ms && !has_ended(proc->pid);
+	     i++) /* one that crashed or was told to quit ends by itself */
 		nap();
 	bool killed = !has_ended(proc->pid);
 	kill(-proc->pid, SIGKILL); /* and those it left behind */

@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "util/watch.h"
 
-#include <time.h>
-
-double xr_clock_s(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 static bool interrupted(const struct xr_watch *watch)
 {
 	return watch && watch->interrupt && *watch->interrupt;

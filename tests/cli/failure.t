@@ -32,7 +32,7 @@ $ echo file > file; xray --cache-dir file/cache timer
 2| xray: cannot write to the cache file/cache: Not a directory; try --no-cache
 ? 2
 $ XDG_CACHE_HOME=/dev/null/x xray --target $TOP/machines/p6.ini timer > /dev/null
-$ XDG_CACHE_HOME=/dev/null/x xray timer > /dev/null
+$ XDG_CACHE_HOME=/dev/null/x xray timer.resolution > /dev/null
 2| xray: cannot use the cache /dev/null/x/xray (*: Not a directory): compiling everything anew
 2| ...
 $ ls

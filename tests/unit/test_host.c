@@ -47,19 +47,33 @@ static struct xr_target *open_host(const struct xr_host_options *changed)
 
 static const struct xr_effort brief = {.samples = 3, .samples_max = 3};
 
+/* Times them until those of `good`, a bit each, have readings: on a busy machine three samples may be none. */
+static void time_all(struct xr_target *target, const struct xr_spec *spec, size_t n, unsigned good,
+                     struct xr_reading *r)
+{
+	struct xr_error err = {0};
+	unsigned got = ~good;
+	for (int tries = 0; tries < 8 && (got & good) != good; tries++) {
+		if (xr_target_time(target, &brief, spec, n, r, &err))
+			fail_msg("%s", err.text);
+		got = 0;
+		for (size_t i = 0; i < n; i++)
+			got |= (unsigned)(r[i].status == XR_READ_OK) << i;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (good >> i & 1 && r[i].status != XR_READ_OK)
+			fail_msg("%zu: %s", i, r[i].reason);
+}
+
 static void only_the_guilty_statement_fails(void **state)
 {
 	struct xr_target *target = open_host(NULL);
-	struct xr_error err = {0};
 	struct xr_spec spec[] = {add(1), text("p0 = p0 +"),   add(2), text("*(volatile int *)0 = p0"),
 	                         add(3), text("p0 = p0 ^ p1")};
 	struct xr_reading r[6];
 	(void)state;
 	assert_non_null(target);
-	assert_int_equal(xr_target_time(target, &brief, spec, 6, r, &err), 0);
-	for (int i = 0; i < 6; i += 2)
-		assert_int_equal(r[i].status, XR_READ_OK);
-	assert_int_equal(r[5].status, XR_READ_OK);
+	time_all(target, spec, 6, 1 << 0 | 1 << 2 | 1 << 4 | 1 << 5, r);
 	assert_int_equal(r[1].status, XR_READ_FAILED);
 	assert_true(r[1].refused);
 	assert_non_null(strstr(r[1].reason, "error"));
@@ -72,15 +86,13 @@ static void only_the_guilty_statement_fails(void **state)
 static void a_statement_that_never_ends_is_given_up(void **state)
 {
 	struct xr_target *target = open_host(NULL);
-	struct xr_error err = {0};
 	struct xr_spec spec[] = {text("for (;;) __asm__ volatile(\"\")"), add(1)};
 	struct xr_reading r[2];
 	(void)state;
 	assert_non_null(target);
-	assert_int_equal(xr_target_time(target, &brief, spec, 2, r, &err), 0);
+	time_all(target, spec, 2, 1 << 1, r);
 	assert_int_equal(r[0].status, XR_READ_FAILED);
 	assert_non_null(strstr(r[0].reason, "did not end"));
-	assert_int_equal(r[1].status, XR_READ_OK);
 	xr_target_free(target);
 }
 
@@ -111,8 +123,7 @@ static void it_goes_on_on_every_cpu(void **state)
 	for (int i = 0; i < info->n_cpus && i < 4 && info->can_pin; i++) {
 		assert_int_equal(xr_target_move(target, info->cpu_ids[i], &err), 0);
 		assert_int_equal(info->cpu_used, info->cpu_ids[i]);
-		assert_int_equal(xr_target_time(target, &brief, &spec, 1, &r, &err), 0);
-		assert_int_equal(r.status, XR_READ_OK);
+		time_all(target, &spec, 1, 1, &r);
 	}
 	xr_target_free(target);
 }
@@ -123,13 +134,10 @@ static void both_forms_and_a_baked_program_give_readings(void **state)
 	(void)state;
 	for (int i = 0; i < 3; i++) {
 		struct xr_target *target = open_host(&options[i]);
-		struct xr_error err = {0};
 		struct xr_spec spec[] = {add(1), xr_spec_stream(XR_MUL, XR_F64, 2)};
 		struct xr_reading r[2];
 		assert_non_null(target);
-		assert_int_equal(xr_target_time(target, &brief, spec, 2, r, &err), 0);
-		assert_int_equal(r[0].status, XR_READ_OK);
-		assert_int_equal(r[1].status, XR_READ_OK);
+		time_all(target, spec, 2, 3, r);
 		assert_true(r[0].samples >= 1);
 		xr_target_free(target);
 	}
@@ -139,7 +147,6 @@ static void a_cache_is_used_again_and_never_trusted_when_others_can_write_it(voi
 {
 	char dir[4096];
 	struct xr_host_options options = {.cache = dir};
-	struct xr_error err = {0};
 	struct xr_spec spec = add(5);
 	struct xr_reading r;
 	(void)state;
@@ -148,8 +155,7 @@ static void a_cache_is_used_again_and_never_trusted_when_others_can_write_it(voi
 		struct xr_target *target = open_host(&options);
 		assert_non_null(target);
 		assert_null(xr_target_info(target)->warning);
-		assert_int_equal(xr_target_time(target, &brief, &spec, 1, &r, &err), 0);
-		assert_int_equal(r.status, XR_READ_OK);
+		time_all(target, &spec, 1, 1, &r);
 		assert_true(r.look.looked);
 		xr_target_free(target);
 	}

@@ -288,6 +288,42 @@ static void a_line_without_end_is_noticed(void **state)
 	xr_proc_stop(&proc, NULL);
 }
 
+/* How it ended is its own to say, even where the machine is busy and it takes a while. */
+static void who_takes_a_while_to_end_says_how(void **state)
+{
+	const char *const argv[] = {"sh", "-c", "exec >&-; sleep 0.3; echo late >&2; exit 7", NULL};
+	struct xr_proc proc;
+	struct xr_strbuf how = {0};
+	const char *line;
+	(void)state;
+	assert_int_equal(xr_proc_start(&proc, argv, NULL), 0);
+	assert_int_equal(xr_proc_line(&proc, 30, NULL, &line), 0);
+	xr_proc_stop(&proc, &how);
+	assert_string_equal(xr_strbuf_text(&how), "exited with status 7: late");
+	xr_strbuf_release(&how);
+}
+
+/* The program that waits is stopped for longer than it would wait: that is nobody's silence. */
+static void time_stood_still_is_no_silence(void **state)
+{
+	const char *const argv[] = {"sh", "-c", "kill -STOP $PPID; sleep 3.2; kill -CONT $PPID; sleep 0.3; echo late",
+	                            NULL};
+	(void)state;
+	pid_t tool = fork();
+	if (!tool) {
+		struct xr_proc proc;
+		const char *line;
+		if (xr_proc_start(&proc, argv, NULL))
+			_exit(2);
+		int got = xr_proc_line(&proc, 3, NULL, &line);
+		xr_proc_stop(&proc, NULL);
+		_exit(got == 1 ? 0 : 1);
+	}
+	int status = -1;
+	assert_int_equal(waitpid(tool, &status, 0), tool);
+	assert_int_equal(status, 0);
+}
+
 /* A program started with closed descriptors gets its own, not ours. */
 static void closed_standard_streams_do_no_harm(void **state)
 {
@@ -301,7 +337,8 @@ static void closed_standard_streams_do_no_harm(void **state)
 		close(1);
 		close(2);
 		bool good = !xr_proc_start(&proc, argv, NULL) && !xr_proc_send(&proc, "hi\n", 3, NULL) &&
-		            xr_proc_line(&proc, 10, NULL, &line) == 1 && !strcmp(line, "hi");
+		            xr_proc_line(&proc, 10, NULL, &line) == 1 && !strcmp(line, "hi") &&
+		            xr_proc_line(&proc, 10, NULL, &line) == 0;
 		struct xr_strbuf how = {0};
 		xr_proc_stop(&proc, &how);
 		good = good && !strcmp(xr_strbuf_text(&how), "exited with status 0: oops");
@@ -327,6 +364,8 @@ int main(void)
 		cmocka_unit_test(its_standard_error_blocks),
 		cmocka_unit_test(a_line_without_end_is_noticed),
 		cmocka_unit_test(closed_standard_streams_do_no_harm),
+		cmocka_unit_test(who_takes_a_while_to_end_says_how),
+		cmocka_unit_test(time_stood_still_is_no_silence),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
