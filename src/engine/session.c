@@ -142,75 +142,55 @@ int xr_plan_check(const struct xr_plan *plan, struct xr_error *err)
 	return rc;
 }
 
-static struct xr_description *measure(struct xr_session *session, const struct xr_plan *plan,
-                                      struct xr_outcome *outcome, struct xr_error *err)
+/* Everything the plan asks for; or how long the statement takes, where there is one. */
+static struct xr_description *measure(struct xr_session *session, const struct xr_statement *statement,
+                                      const struct xr_plan *plan, struct xr_outcome *outcome, struct xr_error *err)
 {
-	static const struct xr_plan everything = {0};
-	struct xr_outcome unseen;
 	struct xr_arena arena = {0};
 	struct xr_moment from = {0};
 	struct xr_description *d = xr_description_new();
 	begin(session, &arena, &from);
-	if (xr_engine_run(session->target, xr_micro_table, plan ? plan : &everything, session->seed, NULL, d,
-	                  outcome ? outcome : &unseen, err)) {
+	if (statement ? xr_statement_run(session->target, statement, plan, session->seed, d, outcome, err)
+	              : xr_engine_run(session->target, xr_micro_table, plan, session->seed, NULL, d, outcome, err)) {
 		xr_description_free(d);
 		d = NULL;
 	}
 	end(session, &arena, &from, d);
+	return d;
+}
+
+static struct xr_description *measure_guarded(struct xr_session *session, const struct xr_statement *statement,
+                                              const struct xr_plan *plan, struct xr_outcome *outcome,
+                                              struct xr_error *err)
+{
+	static const struct xr_plan everything = {0};
+	struct xr_outcome unseen;
+	struct xr_memory_guard guard;
+	struct xr_description *volatile d = NULL;
+	if (setjmp(*xr_memory_guard(&guard)))
+		session->broken = no_memory(err);
+	else
+		d = measure(session, statement, plan ? plan : &everything, outcome ? outcome : &unseen, err);
+	xr_memory_unguard(&guard);
 	return d;
 }
 
 struct xr_description *xr_session_measure(struct xr_session *session, const struct xr_plan *plan,
                                           struct xr_outcome *outcome, struct xr_error *err)
 {
-	struct xr_memory_guard guard;
-	struct xr_description *volatile d = NULL;
-	if (usable(session, plan, err))
-		return NULL;
-	if (setjmp(*xr_memory_guard(&guard)))
-		session->broken = no_memory(err);
-	else
-		d = measure(session, plan, outcome, err);
-	xr_memory_unguard(&guard);
-	return d;
-}
-
-static struct xr_description *time_statement(struct xr_session *session, const struct xr_statement *statement,
-                                             const struct xr_plan *plan, struct xr_outcome *outcome,
-                                             struct xr_error *err)
-{
-	static const struct xr_plan everything = {0};
-	struct xr_outcome unseen;
-	struct xr_arena arena = {0};
-	struct xr_moment from = {0};
-	struct xr_description *d = xr_description_new();
-	begin(session, &arena, &from);
-	if (xr_statement_run(session->target, statement, plan ? plan : &everything, session->seed, d,
-	                     outcome ? outcome : &unseen, err)) {
-		xr_description_free(d);
-		d = NULL;
-	}
-	end(session, &arena, &from, d);
-	return d;
+	return usable(session, plan, err) ? NULL : measure_guarded(session, NULL, plan, outcome, err);
 }
 
 struct xr_description *xr_session_time(struct xr_session *session, const struct xr_statement *statement,
                                        const struct xr_plan *plan, struct xr_outcome *outcome, struct xr_error *err)
 {
-	struct xr_memory_guard guard;
-	struct xr_description *volatile d = NULL;
 	if (usable(session, plan, err))
 		return NULL;
 	if (!statement || !statement->text) {
 		xr_fail(err, XR_EXIT_USE, "there is no statement");
 		return NULL;
 	}
-	if (setjmp(*xr_memory_guard(&guard)))
-		session->broken = no_memory(err);
-	else
-		d = time_statement(session, statement, plan, outcome, err);
-	xr_memory_unguard(&guard);
-	return d;
+	return measure_guarded(session, statement, plan, outcome, err);
 }
 
 bool xr_listing_at(size_t i, struct xr_listing *listing)

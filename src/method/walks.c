@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "method/walks.h"
 
+#include "probe/jumps.h"
 #include "stat/stat.h"
 
 #include <math.h>
@@ -49,25 +50,6 @@ void xr_walks_init(struct xr_walks *walks, struct xr_walk_bench *bench)
 	walks->bench = bench;
 }
 
-/* Addresses as sequences <base, stride, count>. */
-static struct xr_span *spans_of(struct xr_arena *arena, const uint64_t *address, size_t n, size_t *n_spans)
-{
-	struct xr_span *span = xr_arena_array(arena, struct xr_span, n);
-	size_t spans = 0;
-	for (size_t i = 0; i < n; spans++) {
-		size_t end = i + 1;
-		while (end < n && end - i < UINT32_MAX && address[end] >= address[end - 1] &&
-		       address[end] - address[end - 1] == address[i + 1] - address[i])
-			end++;
-		span[spans].base = address[i];
-		span[spans].stride = end - i > 1 ? address[i + 1] - address[i] : 0;
-		span[spans].count = (uint32_t)(end - i);
-		i = end;
-	}
-	*n_spans = spans;
-	return span;
-}
-
 static struct xr_walk_point *add_point(struct xr_walks *walks, enum xr_walk_kind kind)
 {
 	if (walks->n == walks->room) {
@@ -90,7 +72,7 @@ static struct xr_walk_point *add_point(struct xr_walks *walks, enum xr_walk_kind
 size_t xr_walks_add(struct xr_walks *walks, enum xr_walk_kind kind, const uint64_t *address, size_t n)
 {
 	struct xr_walk_point *p = add_point(walks, kind);
-	p->walk.span = spans_of(xr_run_arena(walks->bench->run), address, n, &p->walk.n_spans);
+	xr_jumps_spans(xr_run_arena(walks->bench->run), address, n, &p->walk);
 	p->blocks = n;
 	return walks->n - 1;
 }

@@ -39,14 +39,13 @@ int xr_jumps_init(struct xr_jumps *j, struct xr_run *run, unsigned region, uint6
 	return 0;
 }
 
-/* Addresses as sequences <base, stride, count>. */
-static void put_spans(struct xr_arena *arena, const uint64_t *address, size_t n, struct xr_walk_spec *walk)
+void xr_jumps_spans(struct xr_arena *arena, const uint64_t *address, size_t n, struct xr_walk_spec *walk)
 {
 	struct xr_span *span = xr_arena_array(arena, struct xr_span, n);
 	size_t spans = 0;
 	for (size_t i = 0; i < n; spans++) {
 		size_t end = i + 1;
-		while (end < n && address[end] >= address[end - 1] &&
+		while (end < n && end - i < UINT32_MAX && address[end] >= address[end - 1] &&
 		       address[end] - address[end - 1] == address[i + 1] - address[i])
 			end++;
 		span[spans].base = address[i];
@@ -75,8 +74,8 @@ size_t xr_jumps_add(struct xr_jumps *j, unsigned curve, unsigned statements, uns
 	struct xr_walk_spec walk = {
 		.kind = XR_JUMPS, .region = j->region + (statements > 0), .bytes = j->bytes, .statements = statements};
 	j->walk[j->n] = j->twin[j->n] = walk;
-	put_spans(arena, address, n, &j->walk[j->n]);
-	put_spans(arena, twin, n, &j->twin[j->n]);
+	xr_jumps_spans(arena, address, n, &j->walk[j->n]);
+	xr_jumps_spans(arena, twin, n, &j->twin[j->n]);
 	j->point[j->n] = (struct xr_conflict_point){.curve = curve,
 	                                            .full = statements > 0,
 	                                            .count = count,
@@ -190,7 +189,7 @@ int xr_jumps_excess(struct xr_jumps *j, enum xr_walk_kind kind, const uint64_t *
 	bool quiet = true;
 	for (int i = 0; i < 2; i++) {
 		spec[i].walk = walk;
-		put_spans(xr_run_arena(j->run), i ? twin : address, n, &spec[i].walk);
+		xr_jumps_spans(xr_run_arena(j->run), i ? twin : address, n, &spec[i].walk);
 	}
 	if (xr_run_time(j->run, spec, 2, reading) != 0)
 		return -1;

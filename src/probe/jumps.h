@@ -33,6 +33,9 @@ struct xr_jumps {
 	bool unsupported;    /* … because the target cannot run walks at all */
 };
 
+/* The walk's blocks by their addresses, as sequences <base, stride, count>; the arena outlives the walk. */
+void xr_jumps_spans(struct xr_arena *arena, const uint64_t *address, size_t n, struct xr_walk_spec *walk);
+
 /* 0; -1 as xr_run_time(). */
 int xr_jumps_init(struct xr_jumps *j, struct xr_run *run, unsigned region, uint64_t bytes, uint64_t unit,
                   uint64_t page);

@@ -10,12 +10,18 @@
 
 #include <cmocka.h>
 
-struct xr_machine quiet_machine(const char *path)
+struct xr_machine machine_of(const char *path)
 {
 	struct xr_machine m;
 	struct xr_error err;
 	if (xr_machine_read(&m, path, &err))
 		fail_msg("%s", err.text);
+	return m;
+}
+
+struct xr_machine quiet_machine(const char *path)
+{
+	struct xr_machine m = machine_of(path);
 	m.jitter = m.interrupts_hz = m.drift = 0;
 	return m;
 }

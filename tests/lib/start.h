@@ -8,6 +8,7 @@
 
 #include "xray.h"
 
+struct xr_machine machine_of(const char *path); /* as it is */
 struct xr_machine quiet_machine(const char *path);
 struct xr_reading time_one(struct xr_target *target, const struct xr_spec *spec);
 struct xr_description *measure_here(const struct xr_options *options, const char *const *select, size_t n);

@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* Teams of threads: every kind gives samples, refuses nonsense, and never hangs. Times are only compared loosely. */
+#include <errno.h>
+#include <pthread.h>
+
+/* As many threads as a test allows; -1: as there are. */
+static int threads_left = -1;
+
+static int start_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*body)(void *), void *self)
+{
+	if (threads_left == 0)
+		return EAGAIN;
+	threads_left -= threads_left > 0;
+	return pthread_create(thread, attr, body, self);
+}
+
+#define pthread_create start_thread
 #include "../../src/agent/pool.c"
+#undef pthread_create
 #include "../../src/agent/roles.c"
 #include "../../src/agent/team.c"
 
@@ -174,6 +190,26 @@ static void a_cpu_that_is_not_there_is_an_error_not_a_hang(void **state)
 	xr_pool_free(pool);
 }
 
+static void a_thread_that_cannot_be_started_is_named(void **state)
+{
+	(void)state;
+	char error[200];
+	const struct xr_work work = {spin, NULL, NULL};
+	struct xr_team_sample s;
+	struct xr_team_pool *pool = xr_pool_new(now, reference);
+	struct xr_agent_team *team = make(pool, "together 0 0 3 -1 0 -1 0 -1 0", &work, 1, error, sizeof error);
+	assert_non_null(team);
+	threads_left = 1;
+	assert_int_equal(xr_team_round(team, 30000, &s, 1), -1);
+	assert_non_null(strstr(xr_team_error(team), "cannot start thread 2: "));
+	threads_left = -1; /* there is room again */
+	xr_team_free(team);
+	team = make(pool, "together 0 0 3 -1 0 -1 0 -1 0", &work, 1, error, sizeof error);
+	assert_int_equal(xr_team_round(team, 30000, &s, 1), 1);
+	xr_team_free(team);
+	xr_pool_free(pool);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -182,6 +218,7 @@ int main(void)
 		cmocka_unit_test(steps_of_the_tick_fit_into_the_window),
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(a_cpu_that_is_not_there_is_an_error_not_a_hang),
+		cmocka_unit_test(a_thread_that_cannot_be_started_is_named),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

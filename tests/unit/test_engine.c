@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-/* Time passes by looking at the clock, a tenth of a millisecond each: however busy this machine is, budgets are what they say. */
+/* Time passes by looking at the clock, a tenth of a millisecond a look: budgets are what they say, however busy it is here. */
 double xr_clock_s(void)
 {
 	static unsigned looks;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The core of a simulated machine against costs worked out by hand, and its clock against what it promises. */
+#include "../lib/start.h"
+
 #include "stat/stat.h"
 #include "target/model/model.h"
 #include "target/open.h"
@@ -13,15 +15,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static struct xr_machine machine_of(const char *path)
-{
-	struct xr_machine m;
-	struct xr_error err;
-	if (xr_machine_read(&m, path, &err))
-		fail_msg("%s", err.text);
-	return m;
-}
 
 static double cost(const struct xr_machine *m, const struct xr_spec *spec)
 {
@@ -155,14 +148,6 @@ static void statements_cost_what_a_compiler_would_make_of_them(void **state)
 	near(text(&m, "p0 = (p0", XR_I64, 1), -1);
 	near(text(&m, "", XR_I64, 1), -1);
 	near(text(&m, "if (p0) p1 = 2;", XR_I64, 1), -1);
-}
-
-static struct xr_reading time_one(struct xr_target *t, const struct xr_spec *spec)
-{
-	struct xr_reading out;
-	struct xr_error err;
-	assert_int_equal(xr_target_time(t, NULL, spec, 1, &out, &err), 0);
-	return out;
 }
 
 static void readings_are_what_the_core_takes(void **state)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Random machines are legal, the same everywhere, and their truths are what their files say. */
+#include "../lib/start.h"
+
 #include "../lib/random.h"
 #include "../lib/second.h"
 #include "../lib/truth.h"
@@ -61,15 +63,6 @@ static void the_same_seed_is_the_same_machine(void **state)
 	free(x);
 	free(y);
 	free(z);
-}
-
-static struct xr_machine machine_of(const char *path)
-{
-	struct xr_machine m;
-	struct xr_error err;
-	if (xr_machine_read(&m, path, &err))
-		fail_msg("%s", err.text);
-	return m;
 }
 
 static void value(const struct xr_machine *m, const char *id, const char *json)

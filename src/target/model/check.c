@@ -2,6 +2,8 @@
 /* Machines that make sense: what single keys of a file cannot say wrong, but several together can. */
 #include "target/model/machine.h"
 
+#include "target/model/bits.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,16 +65,6 @@ static int check_ops(struct xr_machine *machine, const char *name, struct xr_err
 				return -1;
 	}
 	return 0;
-}
-
-static unsigned log2_of(uint64_t n)
-{
-	unsigned shift = 0;
-	while (n > 1) {
-		n /= 2;
-		shift++;
-	}
-	return shift;
 }
 
 /* ---- caches ---- */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "target/model/machine.h"
 
+#include "target/model/bits.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -171,16 +173,6 @@ const struct xr_machine_op *xr_machine_op(const struct xr_machine *machine, enum
 }
 
 /* ---- machines made smaller ---- */
-
-static unsigned log2_of(uint64_t n)
-{
-	unsigned shift = 0;
-	while (n > 1) {
-		n /= 2;
-		shift++;
-	}
-	return shift;
-}
 
 static void scale(uint64_t *total, uint64_t *ways, uint64_t unit, uint64_t by)
 {

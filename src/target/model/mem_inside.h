@@ -4,6 +4,7 @@
 #ifndef XR_TARGET_MODEL_MEM_INSIDE_H
 #define XR_TARGET_MODEL_MEM_INSIDE_H
 
+#include "target/model/bits.h"
 #include "target/model/mem.h"
 
 enum {
@@ -105,16 +106,6 @@ static inline uint64_t mixed(uint64_t line)
 {
 	struct xr_rng mix = {line};
 	return xr_rng_next(&mix);
-}
-
-static inline unsigned log2_of(uint64_t n)
-{
-	unsigned shift = 0;
-	while (n > 1) {
-		n /= 2;
-		shift++;
-	}
-	return shift;
 }
 
 static inline struct xr_mem_buffer *buffer_at(const struct xr_mem *mem, uint64_t address)

@@ -275,9 +275,7 @@ static int prepare(struct xr_target *target, const struct xr_effort *effort, con
 	done(target);
 	model->samples = effort ? effort->samples_max : 0;
 	model->sample_ns = effort && effort->sample_ns > 0 ? effort->sample_ns : xr_sim_sample_ns(&model->machine);
-	model->job = calloc(n ? n : 1, sizeof *model->job);
-	if (!model->job)
-		return xr_fail(err, XR_EXIT_TARGET, "out of memory for %zu specifications", n);
+	model->job = xr_calloc(n, sizeof *model->job);
 	model->n_jobs = n;
 	for (size_t i = 0; i < n; i++) {
 		if (xr_watch_over(&target->watch)) /* simulating takes its time, too */
