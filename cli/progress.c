@@ -15,14 +15,15 @@ static bool line_shown;
 static double shown_at_s, shown_left_s = -1, looked_at_s;
 
 /* Estimates jump when a micro-benchmark ends early or late; a person wants to see the time run down. What was
- * said before less what has passed counts for nine parts, the new estimate for one. */
+ * said before less what has passed counts for nine parts, the new estimate for one; where that is more than what was said
+ * before, the time stands still. */
 static double steady(double elapsed_s, double left_s)
 {
 	double passed_s = elapsed_s - looked_at_s;
 	double share = passed_s > 1 ? 0.3 : 0.1;
 	if (shown_left_s < 0 || passed_s < 0)
 		shown_left_s = left_s;
-	shown_left_s = fmax((1 - share) * (shown_left_s - passed_s) + share * left_s, 0);
+	shown_left_s = fmin(shown_left_s, fmax((1 - share) * (shown_left_s - passed_s) + share * left_s, 0));
 	looked_at_s = elapsed_s;
 	return shown_left_s;
 }
@@ -56,15 +57,17 @@ void cli_progress(void *self, const struct xr_progress *p)
 	if (!style.width || p->finished || (line_shown && p->elapsed_s - shown_at_s < least_s)) /* 0: no terminal */
 		return;
 	shown_at_s = p->elapsed_s;
-	int full = (int)(p->fraction * BAR + 0.5);
+	double left_s = steady(p->elapsed_s, p->remaining_s);
+	double fraction = p->elapsed_s + left_s > 0 ? p->elapsed_s / (p->elapsed_s + left_s) : 1;
+	int full = (int)(fraction * BAR + 0.5);
 	for (int i = 0; i < BAR; i++)
 		strcat(bar, style.unicode ? (i < full ? "━" : "╌") : i < full ? "#" : ".");
-	remaining_words(left, sizeof left, steady(p->elapsed_s, p->remaining_s));
+	remaining_words(left, sizeof left, left_s);
 	int used = BAR + 30;
 	int room = style.width > used ? style.width - used : 0;
 	snprintf(line, sizeof line, "%s%s%s", p->title, *p->what ? ": " : "", p->what);
 	fprintf(stderr, "\r%s%s%s %3.0f %%  %-12s %.*s\033[K", style.colour ? "\033[36m" : "", bar,
-	        style.colour ? "\033[0m" : "", p->fraction * 100, left, room, line);
+	        style.colour ? "\033[0m" : "", fraction * 100, left, room, line);
 	fflush(stderr);
 	line_shown = true;
 }

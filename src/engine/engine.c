@@ -256,8 +256,9 @@ static void note_spent(struct xr_run *run)
 	}
 	json_object_set_new(spent, run->step->micro->id, json_real(spent_s));
 	if (run->end == XR_END_DONE) { /* only those that ran to their end show what estimates are worth */
-		run->cost_done_s += run->step->micro->cost_s * (run->quick ? quick_cost : 1);
-		run->spent_done_s += spent_s;
+		const int kind = xr_micro_mostly_compiles(run->step->micro);
+		run->cost_done_s[kind] += run->step->micro->cost_s * (run->quick ? quick_cost : 1);
+		run->spent_done_s[kind] += spent_s;
 	}
 	run->step_fraction = 1;
 	xr_run_report(run, "", true);

@@ -2,6 +2,7 @@
 #include "engine/run.h"
 
 #include <math.h>
+#include <string.h>
 
 /* --quick: enough samples for the order statistic to leave out the worst, no more. */
 enum { QUICK_SAMPLES = 5, QUICK_SAMPLES_MAX = 15 };
@@ -150,15 +151,30 @@ void xr_run_cycle(struct xr_run *run, double reference_cycles)
 double xr_run_truth(const struct xr_run *run)
 {
 	/* the estimates carry the weight of one second, so that the first quick step does not decide alone */
-	return (run->spent_done_s + 1) / (run->cost_done_s + 1);
+	return (run->spent_done_s[0] + run->spent_done_s[1] + 1) / (run->cost_done_s[0] + run->cost_done_s[1] + 1);
 }
+
+bool xr_micro_mostly_compiles(const struct xr_micro *micro)
+{
+	return !(micro->kinds & ~(1u << XR_OPS | XR_WITH_COMPILER | XR_WITHOUT_TIME)) && micro->kinds & 1u << XR_OPS;
+}
+
+/* How far costs of this kind are to be trusted beside what was seen of it, in seconds. Whether programs are there from the
+ * last run is soon clear; that this machine, or its crowd, is slower than usual is not. */
+static const double trusted_s[2] = {8, 1};
 
 double xr_run_estimate_s(const struct xr_run *run)
 {
-	double ahead_s = 0;
-	for (size_t i = run->index; i < run->order.n; i++)
-		ahead_s += run->order.step[i].micro->cost_s * (i == run->index ? 1 - run->step_fraction : 1);
-	return ahead_s * xr_run_truth(run);
+	double ahead_s[2] = {0, 0}, sum_s = 0;
+	for (size_t i = 0; i < run->order.n && run->index < run->order.n; i++) {
+		const struct xr_micro *micro = run->order.step[i].micro;
+		double share = i > run->index ? 1 : i == run->index ? 1 - run->step_fraction : 0;
+		share += i < run->index && !strcmp(micro->id, "noise"); /* it is looked at once more at the end */
+		ahead_s[xr_micro_mostly_compiles(micro)] += micro->cost_s * share;
+	}
+	for (int i = 0; i < 2; i++)
+		sum_s += ahead_s[i] * (run->spent_done_s[i] + trusted_s[i]) / (run->cost_done_s[i] + trusted_s[i]);
+	return sum_s;
 }
 
 /* A budget that is too small for everything is used up: what is left of it goes into what is in doubt. */

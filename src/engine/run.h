@@ -34,7 +34,9 @@ struct xr_run {
 	bool refining;                   /* what is in doubt, once more and with all effort, while the budget lasts */
 	struct xr_watch watch;           /* of the micro-benchmark at work */
 	double step_fraction;
-	double cost_done_s, spent_done_s; /* estimated and true time of those that ended: their ratio scales what remains */
+	/* estimated and true time of those that ended: their ratio scales what remains. [1]: of those that mostly compile,
+	 * which take next to nothing where their programs are still there from the last run */
+	double cost_done_s[2], spent_done_s[2];
 	enum xr_end end;                 /* why xr_run_time() said stop */
 	struct xr_error error;           /* XR_END_LOST: the target's words */
 };
@@ -43,6 +45,7 @@ double xr_now_s(void);
 /* Runs run->step, the run->index-th of the order; ends: how those before it ended. */
 void xr_run_step(struct xr_run *run, uint64_t seed, const enum xr_end *ends);
 void xr_run_report(struct xr_run *run, const char *what, bool finished);
+bool xr_micro_mostly_compiles(const struct xr_micro *micro);
 double xr_run_truth(const struct xr_run *run);       /* time taken so far over time estimated for it */
 double xr_run_estimate_s(const struct xr_run *run);  /* from the costs still to come, scaled by how true they were so far */
 double xr_run_remaining_s(const struct xr_run *run); /* the same, where there is a budget, within it */

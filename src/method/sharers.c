@@ -68,6 +68,7 @@ static int ask(struct xr_sharers *s, int from, int to, enum xr_verdict *verdict)
 	}
 	struct xr_effort effort = {.samples = 3, .samples_max = 5, .sample_ns = s->sample_ns};
 	for (int look = 0; look < LOOKS; look++) {
+		xr_run_progress(s->run, s->begun + s->share * look / LOOKS, s->level);
 		if (xr_run_time_with(s->run, &effort, spec, N_WALKS, r))
 			return -1;
 		for (int i = 0; i < N_WALKS; i++)
@@ -247,7 +248,7 @@ static void choose_cores(struct xr_sharers *s)
 const char *xr_sharers_init(struct xr_sharers *s, struct xr_run *run)
 {
 	const struct xr_target_info *info = xr_run_info(run);
-	*s = (struct xr_sharers){.run = run};
+	*s = (struct xr_sharers){.run = run, .share = 1};
 	if (info->n_cpus > 1 && !info->can_pin)
 		return "threads cannot be pinned to CPUs here";
 	if (info->n_cpus > 1)

@@ -23,6 +23,7 @@ struct xr_sharers {
 	const int *cpu; /* one per core, the victim first, the others in order of distance from it */
 	int n;
 	bool cores_known; /* else every CPU speaks for itself */
+	double begun, share; /* of the micro-benchmark's way: where the level at hand begins, how much of it it takes */
 	/* of the level at hand */
 	const char *level; /* "l1d", "l2" … */
 	uint64_t line;

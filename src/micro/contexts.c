@@ -383,7 +383,7 @@ const struct xr_micro xr_micro_contexts = {
 	.title = "threads that compute at full speed at once: int, fp, mem",
 	.finds = finds,
 	.needs = needs,
-	.cost_s = 1.5,
+	.cost_s = 2,
 	.kinds = 1u << XR_TEAM | 1u << XR_OPS | 1u << XR_CHAIN,
 	.run = run_contexts,
 };

@@ -277,7 +277,7 @@ const struct xr_micro xr_micro_scheduler = {
 	.title = "the scheduler's time slot, context switch, tick, throttling",
 	.finds = finds,
 	.needs = needs,
-	.cost_s = 1.6,
+	.cost_s = 2,
 	.kinds = 1u << XR_TEAM,
 	.run = run_scheduler,
 };

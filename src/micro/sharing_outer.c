@@ -42,7 +42,8 @@ static int run_sharing_outer(struct xr_run *run)
 		outermost = capacity_of(run, i) > 0 ? i : outermost;
 	for (int i = 0; i < LEVELS; i++) {
 		double capacity = capacity_of(run, i);
-		xr_run_progress(run, (double)i / LEVELS, levels[i]);
+		s.begun = (double)i / LEVELS;
+		s.share = 1. / LEVELS;
 		if (why_not || !(capacity > 0))
 			xr_sharers_explain(&s, levels[i], why_not);
 		else if (xr_sharers_measure(&s, levels[i], capacity, i + 1 < LEVELS ? capacity_of(run, i + 1) : 0,
@@ -61,7 +62,7 @@ const struct xr_micro xr_micro_sharing_outer = {
 	.title = "which cores share the outer caches, and what each gets",
 	.finds = finds,
 	.needs = needs,
-	.cost_s = 2,
+	.cost_s = 6,
 	.kinds = 1u << XR_TEAM | 1u << XR_CHAIN,
 	.run = run_sharing_outer,
 };

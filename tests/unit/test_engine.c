@@ -3,6 +3,7 @@
 #include "engine/engine.h"
 #include "micro/table.h"
 #include "engine/plan.h"
+#include "engine/run.h"
 #include "util/watch.h"
 #include "../lib/fake.h"
 
@@ -563,6 +564,31 @@ static void progress_ends_at_the_end(void **state)
 	done(&trial);
 }
 
+/* Four seconds of compiling and ten of walking are ahead, one of each is done, and the noise is asked once more. */
+static void an_estimate_tells_compiling_from_timing(void **state)
+{
+	(void)state;
+	const struct xr_micro noise = {.id = "noise", .cost_s = 1, .kinds = 1u << XR_CHAIN},
+			      compiles = {.id = "a", .cost_s = 4, .kinds = 1u << XR_OPS | XR_WITH_COMPILER},
+			      walks = {.id = "b", .cost_s = 10, .kinds = 1u << XR_CHAIN};
+	struct xr_step step[] = {{.micro = &noise}, {.micro = &compiles}, {.micro = &walks}};
+	struct xr_run run = {.order = {.step = step, .n = 3}, .index = 1};
+	run.cost_done_s[0] = run.cost_done_s[1] = run.spent_done_s[0] = run.spent_done_s[1] = 1;
+	double usual_s = xr_run_estimate_s(&run);
+	assert_true(usual_s > 14.99 && usual_s < 15.01);
+	run.spent_done_s[1] = 0; /* the programs were there */
+	double warm_s = xr_run_estimate_s(&run);
+	assert_true(warm_s < usual_s - 1.9 && warm_s > 11);
+	run.spent_done_s[0] = 3; /* a slow machine, or others on it: believed little by little */
+	assert_true(xr_run_estimate_s(&run) > warm_s + 1 && xr_run_estimate_s(&run) < 2 * warm_s);
+	run.step_fraction = 1;
+	run.index = 2;
+	double last_s = xr_run_estimate_s(&run);
+	assert_true(last_s > 0 && last_s < 2); /* the noise */
+	run.index = 3;
+	assert_true(xr_run_estimate_s(&run) < 1e-9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -587,6 +613,7 @@ int main(void)
 		cmocka_unit_test(a_target_that_gives_nothing_is_an_error),
 		cmocka_unit_test(doubt_is_not_trustworthy),
 		cmocka_unit_test(progress_ends_at_the_end),
+		cmocka_unit_test(an_estimate_tells_compiling_from_timing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -372,7 +372,7 @@ const struct xr_micro xr_micro_cache_outer = {
 	.title = "caches beyond the first: levels, capacity, ways, line, latency",
 	.finds = finds,
 	.needs = needs,
-	.cost_s = 3,
+	.cost_s = 6,
 	.kinds = 1u << XR_CHAIN,
 	.run = run,
 };
