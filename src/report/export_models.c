@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* For performance models: hwloc's topology, kerncraft's machine file, a roofline. */
+/* For performance models: kerncraft's machine file, a roofline. */
 #include "report/exports.h"
 #include "report/quote.h"
 #include "report/value.h"
 
-#include <hwloc.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,147 +16,6 @@ static double cache_number(const struct xr_export *e, const char *level, const c
 static int cache_count(const struct xr_export *e, const char *level, const char *what, int otherwise)
 {
 	return xr_export_count(e, xr_arena_printf(e->arena, "cache.%s.%s", level, what), otherwise);
-}
-
-/* ---- hwloc -------------------------------------------------------------------------------------------------------- */
-
-/* hwloc's own words for a regular machine, from the outside in. */
-static const char *synthetic(const struct xr_export *e, int cores, int smt)
-{
-	static const struct {
-		const char *level, *name;
-	} caches[] = {{"l4", "l4"}, {"l3", "l3"}, {"l2", "l2"}};
-	const char *text = "pack:1";
-	int left = cores;
-	for (size_t i = 0; i < sizeof caches / sizeof *caches; i++) {
-		double bytes = cache_number(e, caches[i].level, "capacity", 0);
-		int by = cache_count(e, caches[i].level, "shared_by", i == 2 ? 1 : cores);
-		if (!(bytes > 0))
-			continue;
-		int groups = by > 0 && by <= left && left % by == 0 ? left / by : 1;
-		text = xr_arena_printf(e->arena, "%s %s:%d(size=%.0f)", text, caches[i].name, groups, floor(bytes));
-		left /= groups;
-	}
-	double l1d = cache_number(e, "l1d", "capacity", 0), l1i = cache_number(e, "l1i", "capacity", 0);
-	if (l1d > 0) {
-		text = xr_arena_printf(e->arena, "%s l1d:%d(size=%.0f)", text, left, l1d);
-		left = 1;
-	}
-	if (l1i > 0) {
-		text = xr_arena_printf(e->arena, "%s l1i:%d(size=%.0f)", text, left, l1i);
-		left = 1;
-	}
-	return xr_arena_printf(e->arena, "%s core:%d pu:%d", text, left, smt);
-}
-
-static void fill_cache(const struct xr_export *e, hwloc_topology_t topology, hwloc_obj_type_t type, const char *level)
-{
-	static const char *const infos[] = {"latency", "policy", "inclusion"};
-	hwloc_obj_t object = NULL;
-	while ((object = hwloc_get_next_obj_by_type(topology, type, object))) {
-		object->attr->cache.linesize = (unsigned)cache_count(e, level, "line", 0);
-		object->attr->cache.associativity = cache_count(e, level, "ways", 0);
-		for (size_t i = 0; i < sizeof infos / sizeof *infos; i++) {
-			const struct xr_fact *fact =
-				xr_export_fact(e, xr_arena_printf(e->arena, "cache.%s.%s", level, infos[i]));
-			if (fact)
-				hwloc_obj_add_info(object, xr_arena_printf(e->arena, "XRay_%s", infos[i]),
-				                   xr_value_words(e->arena, fact->value, fact->unit));
-		}
-	}
-}
-
-/* What the machine is called, and facts that hwloc has no place for. */
-static void fill_infos(const struct xr_export *e, hwloc_topology_t topology)
-{
-	static const char *const ids[] = {"cpu.frequency", "memory.latency_ns", "tlb.d1.entries", "tlb.d2.entries",
-	                                  "sharing.granule"};
-	hwloc_obj_t root = hwloc_get_root_obj(topology);
-	hwloc_obj_add_info(root, "CPUModel", xr_safe_text(e->arena, xr_description_target_text(e->d, "cpu")));
-	hwloc_obj_add_info(root, "Backend", "XRay");
-	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
-		const struct xr_fact *fact = xr_export_fact(e, ids[i]);
-		if (fact)
-			hwloc_obj_add_info(root, ids[i], xr_value_words(e->arena, fact->value, fact->unit));
-	}
-}
-
-/* Nanoseconds from CPU to CPU, where all of them were measured. */
-static void fill_distances(const struct xr_export *e, hwloc_topology_t topology)
-{
-	const struct xr_fact *fact = xr_export_fact(e, "comm.latency");
-	const json_t *rows = fact ? json_object_get(fact->value, "rows") : NULL;
-	unsigned n = (unsigned)json_array_size(rows);
-	double scale = fact && !strcmp(fact->unit, "s") ? 1e12 : 1e3; /* as whole picoseconds */
-	if (!n || n != (unsigned)hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PU))
-		return;
-	hwloc_obj_t *objects = xr_arena_array(e->arena, hwloc_obj_t, n);
-	hwloc_uint64_t *values = xr_arena_array(e->arena, hwloc_uint64_t, n * n);
-	for (unsigned i = 0; i < n; i++) {
-		objects[i] = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PU, i);
-		for (unsigned j = 0; j < n; j++) {
-			double value = json_number_value(json_array_get(json_array_get(rows, i), j));
-			values[i * n + j] = value > 0 && value < 1e6 ? (hwloc_uint64_t)(value * scale) : 0;
-		}
-	}
-	hwloc_distances_add_handle_t handle = hwloc_distances_add_create(
-		topology, "XRayLatency", HWLOC_DISTANCES_KIND_FROM_USER | HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0);
-	if (handle && !hwloc_distances_add_values(topology, handle, n, objects, values, 0))
-		hwloc_distances_add_commit(topology, handle, 0);
-}
-
-static void fill_memory(const struct xr_export *e, hwloc_topology_t topology)
-{
-	hwloc_obj_t node = hwloc_get_obj_by_type(topology, HWLOC_OBJ_NUMANODE, 0);
-	double bandwidth = xr_export_number(e, "memory.bandwidth.read.all", 0);
-	double latency = xr_export_number(e, "memory.latency_ns", 0);
-	struct hwloc_location all = {.type = HWLOC_LOCATION_TYPE_CPUSET};
-	if (!node)
-		return;
-	all.location.cpuset = node->cpuset;
-	if (bandwidth > 0) /* in MB/s */
-		hwloc_memattr_set_value(topology, HWLOC_MEMATTR_ID_BANDWIDTH, node, &all, 0,
-		                        (hwloc_uint64_t)(bandwidth / 1e6));
-	if (latency > 0)
-		hwloc_memattr_set_value(topology, HWLOC_MEMATTR_ID_LATENCY, node, &all, 0,
-		                        (hwloc_uint64_t)rint(latency));
-}
-
-int xr_export_hwloc(const struct xr_export *e, struct xr_error *err)
-{
-	int cores = xr_export_count(e, "threads.cores", 0);
-	int threads = xr_export_count(e, "threads.logical", 0);
-	hwloc_topology_t topology;
-	char *xml = NULL;
-	int length = 0, rc = -1;
-	if (cores < 1 || cores > 4096 || threads < cores || threads > 8192)
-		return xr_export_needs("the number of cores and threads", err);
-	if (hwloc_topology_init(&topology))
-		return xr_export_needs("a topology", err);
-	const char *words = synthetic(e, cores, threads / cores);
-	if (hwloc_topology_set_synthetic(topology, words) ||
-	    hwloc_topology_set_all_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_ALL) ||
-	    hwloc_topology_load(topology)) {
-		xr_fail(err, XR_EXIT_USE, "hwloc cannot hold this machine: %s", words);
-		goto out;
-	}
-	fill_infos(e, topology);
-	fill_cache(e, topology, HWLOC_OBJ_L1CACHE, "l1d");
-	fill_cache(e, topology, HWLOC_OBJ_L1ICACHE, "l1i");
-	fill_cache(e, topology, HWLOC_OBJ_L2CACHE, "l2");
-	fill_cache(e, topology, HWLOC_OBJ_L3CACHE, "l3");
-	fill_distances(e, topology);
-	fill_memory(e, topology);
-	if (hwloc_topology_export_xmlbuffer(topology, &xml, &length, 0)) {
-		xr_fail(err, XR_EXIT_USE, "hwloc cannot write this machine");
-		goto out;
-	}
-	fputs(xml, e->out);
-	hwloc_free_xmlbuffer(topology, xml);
-	rc = 0;
-out:
-	hwloc_topology_destroy(topology);
-	return rc;
 }
 
 /* ---- peaks -------------------------------------------------------------------------------------------------------- */

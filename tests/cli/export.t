@@ -90,6 +90,35 @@ $ xray export m.json --to hwloc | grep -c '<object type="L2Cache".*cache_size="1
 $ xray export m.json --to hwloc -o m.xml && grep -o 'MemoryModeBandwidth\|name="Bandwidth"' m.xml | head -n 1
 name="Bandwidth"
 
+# hwloc reads it again, without a word of complaint: caches, memory attributes, distances. How much memory there is was not measured.
+$ printf 'Machine + Package L#0\n  NUMANode L#0 (P#0)\n  L3 L#0 (3174KB) + L2 L#0 (1280KB) + L1d L#0 (48KB) + L1i L#0 (32KB) + Core L#0\n    PU L#0 (P#0)\n    PU L#1 (P#1)\n' > want
+$ command -v lstopo-no-graphics > /dev/null || exit 0; HWLOC_XML_VERBOSE=1 lstopo-no-graphics -i m.xml --of console | diff want -
+$ command -v lstopo-no-graphics > /dev/null || exit 0; lstopo-no-graphics -i m.xml --memattrs | grep -c '= 18200 from\|= 112 from' | grep -qx 2
+$ command -v lstopo-no-graphics > /dev/null || exit 0; for f in zen4 genoa; do xray export $TOP/tests/data/$f.json --to hwloc -o $f.xml; HWLOC_XML_VERBOSE=1 lstopo-no-graphics -i $f.xml --of console > $f.txt && grep -q 'L1d L#1 (32KB)' $f.txt; lstopo-no-graphics -i $f.xml --distances | grep -c 'XRayLatency/ps\|XRayBandwidth/MBps' | grep -qx 2; done
+
+# Siblings are not neighbours by number, and one core has none.
+$ echo '{"schema": 1, "facts": {"threads.cores": {"status": "ok", "value": 3, "confidence": 0.97}, "threads.logical": {"status": "ok", "value": 5, "confidence": 0.97}, "threads.siblings": {"status": "ok", "value": [[0, 3], [1, 4], [2]], "confidence": 0.97}}}' > h.json; xray export h.json --to hwloc | grep -o 'type="\(Core\|PU\)" os_index="[0-9]*"'
+type="Core" os_index="0"
+type="PU" os_index="0"
+type="PU" os_index="3"
+type="Core" os_index="1"
+type="PU" os_index="1"
+type="PU" os_index="4"
+type="Core" os_index="2"
+type="PU" os_index="2"
+$ for s in '[[0, 0], [1, 4], [2]]' '[[0, 3], [1, 4]]' '[[0, 99999999], [1, 4], [2]]' '[[-1, 3], ["x", 4], [2]]' '{}'; do sed "s/\[\[.*\]\]/$s/" h.json > b.json; xray export b.json --to hwloc | grep -c 'type="PU"'; done
+0
+0
+0
+0
+0
+2| xray: the description does not know which CPUs are one core well enough; --min-confidence lowers the border
+2| xray: the description does not know which CPUs are one core well enough; --min-confidence lowers the border
+2| xray: the description does not know which CPUs are one core well enough; --min-confidence lowers the border
+2| xray: the description does not know which CPUs are one core well enough; --min-confidence lowers the border
+2| xray: the description does not know which CPUs are one core well enough; --min-confidence lowers the border
+? 1
+
 # Wrong use.
 $ xray export m.json
 2| xray: `xray export` needs --to FORM; `xray export --help` lists the forms
