@@ -13,7 +13,7 @@
  *                                     perhaps the index of its twin with twice as many statements in the loop)
  *   patience NS                       to be spent on waiting until nobody else uses the core; replaces what is left of it
  *   ready SAMPLE_NS                   for each spec:  try I   then   ok I CODE_BYTES   or   bad I u|f REASON
- *                                     and in the end  done PATIENCE_NS QUIET_NS CPU
+ *                                     and in the end  done PATIENCE_NS QUIET_NS CPU TURN, the first of them 1
  *   rounds N I I …                    for each sample:  s I LONG_NS LONG_OPS SHORT_NS SHORT_OPS REF_NS HIT
  *                                     a specification that fails now:  bad I f REASON; in the end  done …
  *   count I I …                       events by operation, -1 for what cannot be counted:

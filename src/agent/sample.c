@@ -414,7 +414,8 @@ static void sample_walk(int i)
 
 void xr_say_done(void)
 {
-	printf("done %.0f %.0f %d\n", patience_ns, quiet_ns > 0 ? quiet_ns : 0, xr_where());
+	static unsigned long turns;
+	printf("done %.0f %.0f %d %lu\n", patience_ns, quiet_ns > 0 ? quiet_ns : 0, xr_where(), ++turns);
 	fflush(stdout);
 }
 

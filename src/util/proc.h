@@ -25,6 +25,7 @@ struct xr_proc {
 	size_t rest_at;
 	struct xr_strbuf log;  /* the beginning of its standard error */
 	int log_fd;
+	unsigned long turn;    /* the user's own; 0 when it is started */
 	bool ends;             /* private: it has closed its pipes */
 	pid_t keeper;          /* private */
 	int keeper_fd;         /* private */

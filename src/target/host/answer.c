@@ -32,13 +32,28 @@ static enum xr_answer_kind read_any(const char *line, struct xr_answer *a)
 	return XR_ANSWER_NONE;
 }
 
+/* A word of the agent's, and a number: no other program talks like that by chance. */
+static bool begins_like_one(const char *line)
+{
+	static const char *const words[] = {"s ", "e ", "try ", "ok ", "bad "};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		size_t n = strlen(words[i]);
+		if (!strncmp(line, words[i], n) && strspn(line + n, "-0123456789"))
+			return true;
+	}
+	return false;
+}
+
 enum xr_answer_kind xr_answer_read(const char *line, size_t n_asked, struct xr_answer *answer)
 {
 	*answer = (struct xr_answer){0};
-	if (sscanf(line, "done %lf %lf %d", &answer->left_ns, &answer->quiet_ns, &answer->cpu) == 3)
-		return XR_ANSWER_DONE;
+	int n = sscanf(line, "done %lf %lf %d %lu", &answer->left_ns, &answer->quiet_ns, &answer->cpu, &answer->turn);
+	if (n > 0)
+		return n == 4 && answer->left_ns >= 0 && answer->quiet_ns >= 0 ? XR_ANSWER_DONE : XR_ANSWER_WRONG;
 	enum xr_answer_kind kind = read_any(line, answer);
-	return answer->index < n_asked ? kind : XR_ANSWER_NONE;
+	if (kind == XR_ANSWER_NONE)
+		return begins_like_one(line) ? XR_ANSWER_WRONG : XR_ANSWER_NONE;
+	return answer->index < n_asked ? kind : XR_ANSWER_WRONG;
 }
 
 void xr_answer_events(const struct xr_spec *spec, const struct xr_answer *answer, struct xr_events *events)

@@ -144,45 +144,49 @@ void xr_talk_tell(struct xr_host *h, struct xr_strbuf *text)
 	xr_strbuf_printf(text, "ready %.17g %.17g\n", h->batch_sample_ns, h->quiet_ns);
 }
 
-/* Takes an answer; true: it was the last. */
-static bool take(struct xr_host *h, const char *line, struct xr_raw_list *lists, struct xr_reading *out, size_t *at)
+/* Takes an answer. */
+static enum xr_answer_kind take(struct xr_host *h, struct xr_proc *proc, const char *line, struct xr_raw_list *lists,
+                                struct xr_reading *out, size_t *at)
 {
 	struct xr_answer a;
 	enum xr_answer_kind kind = xr_answer_read(line, h->n_order, &a);
-	size_t i = kind != XR_ANSWER_NONE && kind != XR_ANSWER_DONE ? h->order[a.index] : 0;
+	size_t i = kind > XR_ANSWER_WRONG && kind != XR_ANSWER_DONE ? h->order[a.index] : 0;
 	switch (kind) {
 	case XR_ANSWER_TRY:
 		*at = a.index;
-		return false;
+		return kind;
 	case XR_ANSWER_READY:
 		out[i].code_bytes = a.code_bytes;
 		out[i].granule_ns = h->granule_ns;
-		return false;
+		return kind;
 	case XR_ANSWER_BAD:
 		xr_reading_fail(&out[i], a.unsupported ? XR_READ_UNSUPPORTED : XR_READ_FAILED,
 		                xr_arena_strdup(&h->base.arena, a.reason));
 		h->out_of_play[i] = true;
-		return false;
+		return kind;
 	case XR_ANSWER_SAMPLE:
 		if (lists)
 			xr_raw_add(&lists[i], a.raw);
-		return false;
+		return kind;
 	case XR_ANSWER_EVENTS:
 		xr_answer_events(&h->specs[i], &a, &out[i].events);
-		return false;
+		return kind;
 	case XR_ANSWER_DONE:
+		if (a.turn !=
+		    ++proc->turn) /* the end of something else: all that follows would be taken for something else, too */
+			return XR_ANSWER_WRONG;
 		now_on(h, a.cpu);
 		a.left_ns = fmax(0, fmin(a.left_ns, h->given_ns)); /* it cannot have more than it was given */
 		h->patience_ns -= h->given_ns - a.left_ns;
 		h->given_ns = a.left_ns;
 		h->quiet_ns = fmax(0, fmin(a.quiet_ns, h->quiet_ns));
-		return true;
+		return kind;
 	default:
-		return false;
+		return kind;
 	}
 }
 
-enum ending { DONE, DIED, SILENT, ENDLESS, STOPPED };
+enum ending { DONE, DIED, SILENT, ENDLESS, GARBLED, STOPPED };
 
 /* Reads answers until `done`. *at gets the specification that was tried last, n_order when none. */
 static enum ending listen(struct xr_host *h, struct xr_proc *proc, double silence_s, struct xr_raw_list *lists,
@@ -199,8 +203,9 @@ static enum ending listen(struct xr_host *h, struct xr_proc *proc, double silenc
 			return got == -2 ? ENDLESS : got ? SILENT : DIED;
 		if (xr_clock_s() > end_s)
 			return ENDLESS;
-		if (take(h, line, lists, out, at))
-			return DONE;
+		enum xr_answer_kind kind = take(h, proc, line, lists, out, at);
+		if (kind == XR_ANSWER_DONE || kind == XR_ANSWER_WRONG)
+			return kind == XR_ANSWER_DONE ? DONE : GARBLED;
 	}
 }
 
@@ -212,6 +217,7 @@ static const char *how_it_ended(struct xr_host *h, struct xr_proc *proc, enum en
 	const char *text = ending == SILENT
 	                           ? xr_arena_printf(arena, "did not end within %.0f s", patience(h, silence_s))
 	                   : ending == ENDLESS ? "talks without end"
+	                   : ending == GARBLED ? "its answers are garbled"
 	                   : ending == STOPPED ? xr_watch_why(&h->base.watch)
 	                                       : xr_arena_strdup(arena, xr_strbuf_text(&how));
 	xr_strbuf_release(&how);
