@@ -76,9 +76,9 @@ $ printf '#!/bin/sh\n[ $# -ge 80 ] || exit 9\nwhile [ "$1" = x ]; do shift; done
 *timer.resolution*
 
 # Nothing is left behind: not after a signal, and what a killed run left is swept by the next.
-$ mkdir tmp; for s in HUP TERM INT; do TMPDIR=$PWD/tmp xray --quiet --cache-dir c op > out 2> err & p=$!; for i in $(seq 300); do [ -z "$(ls tmp)" ] || break; sleep 0.05; done; kill -$s $p; wait $p; ls tmp; done; echo done
+$ mkdir tmp; for s in HUP TERM INT; do TMPDIR=$PWD/tmp xray --quiet --cache-dir c op > out 2> err & p=$!; for i in $(seq 1200); do [ -z "$(ls tmp)" ] || break; sleep 0.05; done; kill -$s $p; wait $p; ls tmp; done; echo done
 done
-$ (TMPDIR=$PWD/tmp xray --quiet --cache-dir c op > out 2> err & p=$!; for i in $(seq 300); do [ -z "$(ls tmp)" ] || break; sleep 0.05; done; kill -9 $p; wait $p) 2> /dev/null; ls tmp | wc -l; TMPDIR=$PWD/tmp xray --cache-dir c --quiet timer.resolution > /dev/null; ls tmp
+$ (TMPDIR=$PWD/tmp xray --quiet --cache-dir c op > out 2> err & p=$!; for i in $(seq 1200); do [ -z "$(ls tmp)" ] || break; sleep 0.05; done; kill -9 $p; wait $p) 2> /dev/null; ls tmp | wc -l; TMPDIR=$PWD/tmp xray --cache-dir c --quiet timer.resolution > /dev/null; ls tmp
 1
 $ xray clear-cache --cache-dir c; ls c
 * files, * KiB removed

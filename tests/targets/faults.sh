@@ -51,8 +51,7 @@ sed "s|^cc =.*|cc = $TMPDIR/small-cc|" "$TMPDIR/board/target.ini" > "$TMPDIR/boa
 timeout 300 "$XRAY" --target "$TMPDIR/board/small.ini" --json "$TMPDIR/small.json" --quiet timer op.add.i32 > "$TMPDIR/small.log" 2>&1
 grep -q '"timer.resolution": {"status": "ok"' "$TMPDIR/small.json"
 result 'out of memory: what fits is measured' $? "$TMPDIR/small.log"
-sleep 1
-! pgrep -f "$TMPDIR/wire-" > /dev/null 2>&1
+gone "$TMPDIR/wire-"
 result 'nothing is left running' $?
 
 # Files that are none.

@@ -38,3 +38,12 @@ near() {
 	[ $status = 0 ] || { "$XRAY" show --verbose "$2" "$3" | sed 's/^/# /'; }
 	result "$1: $3 is $4 to a thousandth${is:+ ($is)}" $status
 }
+
+# gone WORDS: nobody runs whose command has these words, after a while for those who are just being killed
+gone() {
+	for _ in $(seq 20); do
+		pgrep -f "$1" > /dev/null 2>&1 || return 0
+		sleep 0.5
+	done
+	return 1
+}
