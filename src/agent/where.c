@@ -14,6 +14,7 @@
 #endif
 #if defined(__linux__)
 #include <sched.h>
+#include <sys/prctl.h>
 #endif
 
 enum { CPUS_MAX = 8 };
@@ -58,6 +59,9 @@ static void go(int at)
 void xr_where_init(const char *cpus)
 {
 	char *end;
+#if defined(__linux__)
+	prctl(PR_SET_NAME, "xray-agent"); /* the file's name says nothing to who wonders what takes the time */
+#endif
 	for (where.n = 0; where.n < CPUS_MAX; cpus = end + 1) {
 		long cpu = strtol(cpus, &end, 10);
 		if (end == cpus)

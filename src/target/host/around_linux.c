@@ -32,7 +32,7 @@ static bool among(const int *cpus, int n_cpus, int cpu)
 static void read_cpus(struct xr_moment *moment, const int *cpus, int n_cpus, double tick_s)
 {
 	char line[512];
-	FILE *f = fopen("/proc/stat", "r");
+	FILE *f = fopen(XR_PROC "/stat", "r");
 	if (!f)
 		return;
 	while (fgets(line, sizeof line, f)) {
@@ -54,7 +54,7 @@ static bool read_task(struct xr_moment_task *task, const char *pid, double tick_
 {
 	char path[64], line[1024];
 	double user = 0, system = 0, child_user = 0, child_system = 0;
-	snprintf(path, sizeof path, "/proc/%.20s/stat", pid);
+	snprintf(path, sizeof path, XR_PROC "/%.20s/stat", pid);
 	FILE *f = fopen(path, "r");
 	if (!f)
 		return false;
@@ -106,7 +106,7 @@ static double now_s(void)
 void xr_moment_take(struct xr_moment *moment, struct xr_arena *arena, const int *cpus, int n_cpus)
 {
 	double tick_s = 1 / (double)sysconf(_SC_CLK_TCK);
-	DIR *dir = opendir("/proc");
+	DIR *dir = opendir(XR_PROC);
 	size_t room = 256;
 	*moment = (struct xr_moment){.at_s = now_s(), .task = xr_arena_array(arena, struct xr_moment_task, room)};
 	read_cpus(moment, cpus, n_cpus, tick_s);
@@ -146,8 +146,9 @@ static void read_settings(struct xr_around *around)
 	double load[1];
 	around->load = getloadavg(load, 1) == 1 ? load[0] : -1;
 	around->quota = xr_os_quota();
-	first_word("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", around->governor, sizeof around->governor);
-	FILE *f = fopen("/sys/kernel/mm/transparent_hugepage/enabled", "r");
+	first_word(XR_SYS "/devices/system/cpu/cpu0/cpufreq/scaling_governor", around->governor,
+	           sizeof around->governor);
+	FILE *f = fopen(XR_SYS "/kernel/mm/transparent_hugepage/enabled", "r");
 	if (f && fgets(line, sizeof line, f) && strchr(line, '['))
 		snprintf(around->huge, sizeof around->huge, "%.*s", (int)strcspn(strchr(line, '[') + 1, "]"),
 		         strchr(line, '[') + 1);
@@ -238,7 +239,7 @@ static const char *who_words(struct xr_arena *arena, const struct xr_around *aro
 
 const char *xr_around_words(struct xr_arena *arena, const struct xr_around *around, bool past, bool neighbour, int i)
 {
-	const char *sentence[5];
+	const char *sentence[6];
 	int n = 0;
 	if (around->busy >= busy_matters)
 		sentence[n++] =
@@ -263,5 +264,7 @@ const char *xr_around_words(struct xr_arena *arena, const struct xr_around *arou
 	if (!strcmp(around->governor, "powersave") || !strcmp(around->governor, "conservative"))
 		sentence[n++] =
 			xr_arena_printf(arena, "the governor is '%s': the clock may stay low", around->governor);
+	if (!past && !strcmp(around->huge, "never")) /* no disturbance: nothing to say of it afterwards */
+		sentence[n++] = "transparent huge pages are off: nothing can be measured in huge pages";
 	return i < n ? sentence[i] : NULL;
 }

@@ -9,6 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Where the kernel tells; tests tell something else there. */
+#ifndef XR_PROC
+#define XR_PROC "/proc"
+#define XR_SYS "/sys"
+#endif
+
 int xr_os_cpus(struct xr_arena *arena, const int **ids); /* logical CPUs we may run on */
 bool xr_os_can_pin(void);
 bool xr_os_counts(void); /* are there hardware counters that may be used? */

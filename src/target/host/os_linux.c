@@ -63,7 +63,7 @@ bool xr_os_counts(void)
 static bool cgroup_dir(bool version2, const char *controller, char *dir, size_t size)
 {
 	char line[2048], wanted[64], names[1024];
-	FILE *f = fopen("/proc/self/cgroup", "r");
+	FILE *f = fopen(XR_PROC "/self/cgroup", "r");
 	bool found = false;
 	if (!f)
 		return false;
@@ -97,7 +97,7 @@ static bool first_line(const char *root, const char *dir, const char *file, char
 /* The tightest quota from the process's own group up to the root, in CPUs; 0: none. */
 static double quota_from(bool version2)
 {
-	const char *root = version2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu";
+	const char *root = version2 ? XR_SYS "/fs/cgroup" : XR_SYS "/fs/cgroup/cpu";
 	char dir[2048], line[128];
 	double tightest = 0;
 	if (!cgroup_dir(version2, "cpu", dir, sizeof dir))
