@@ -2,6 +2,7 @@
 /* The levels of a machine, see hierarchy.h. */
 #include "method/hierarchy.h"
 
+#include "infer/between.h"
 #include "method/laps.h"
 #include "method/sweep.h"
 
@@ -10,12 +11,13 @@
 #include <string.h>
 
 enum {
-	STAIRS_MAX = 5, /* of pages, beside a neighbour */
-	SEEN_WELL = 10, /* steps, and on a quiet machine */
-	LONG_EACH = 4,  /* so many in each staircase: then it is a level */
-	BEYOND = 2,     /* times the first level is looked at closely */
-	VOTES = 2,      /* for or against it, that others do not outweigh */
-	RETURNS = 3,    /* samples */
+	STAIRS_MAX = 5,  /* of pages, beside a neighbour */
+	SEEN_WELL = 10,  /* steps, and on a quiet machine */
+	LONG_EACH = 4,   /* so many in each staircase: then it is a level */
+	BEYOND = 2,      /* times the first level is looked at closely */
+	VOTES = 2,       /* for or against it, that others do not outweigh */
+	RETURNS = 3,     /* samples */
+	SPARSE_MOST = 8, /* lines of a page */
 };
 static const double waited_little = 0.05; /* of the time for waiting */
 static const double varies = 0.15;        /* of the latency of a level: too much for one */
@@ -166,17 +168,93 @@ static int find_hidden(struct xr_hierarchy *h)
 	return 0;
 }
 
+/* Bytes of the largest walk that still takes less than this. */
+static double walked_within(const struct xr_hierarchy *h, double cycles)
+{
+	double pages = 0;
+
+	for (size_t i = 0; i < h->walk.n; i++)
+		pages = h->walk.cycles[i] < cycles ? fmax(pages, h->walk.pages[i]) : pages;
+	return pages * (double)h->evict.page;
+}
+
+/* Do lines that fit into the nearer level take as long as that, where they are in as many pages? Then it is translation
+ * that costs. It may be where there are more pages than lines that fit. */
+static int is_translation(struct xr_hierarchy *h, double near, const struct xr_between *b, bool *so)
+{
+	const double halfway = (near + b->latency) / 2, fit = fmax((double)h->inner, walked_within(h, halfway)) / 2;
+	const double lines = fmin(floor(fit / (double)h->all.line / b->large), SPARSE_MOST);
+	double few;
+
+	*so = h->evict.page && lines < 1;
+	if (!h->evict.page || *so)
+		return 0;
+	if (xr_walk_sparse(&h->all, (uint64_t)(b->large * (double)h->evict.page), (uint32_t)lines, &few) != 0)
+		return -1;
+	*so = few < 0 || few > halfway;
+	return 0;
+}
+
+/* Asks the two laps again, in turns, with one between them: those of the first walk are of different moments. */
+static int is_still_between(struct xr_hierarchy *h, double near, double far, double least, struct xr_between *b,
+                            bool *so)
+{
+	enum { LAPS = 3 };
+	double size[LAPS] = {b->small, floor(sqrt(b->small * b->large)), b->large},
+	       time[LAPS] = {INFINITY, INFINITY, INFINITY};
+
+	for (int i = 0; i < LAPS * RETURNS; i++) {
+		double cycles;
+
+		if (xr_walk_time(&h->all, (uint64_t)(size[i % LAPS] * (double)h->evict.page), &cycles, NULL) != 0)
+			return -1;
+		time[i % LAPS] = cycles < 0 ? time[i % LAPS] : fmin(time[i % LAPS], cycles);
+	}
+	*so = xr_between_find(size, time, LAPS, near, far, least, b);
+	return 0;
+}
+
+/* Pages that come back one by one may never be seen in a level whose policy gives new lines up first, or whose sets others
+ * fill; laps over all lines are. */
+static int find_between(struct xr_hierarchy *h)
+{
+	for (size_t l = 0; h->evict.page && l + 1 < h->n && h->n < XR_LEVELS_MAX; l++) {
+		const struct xr_level near = h->level[l], far = h->level[l + 1];
+		const double least = fmax((XR_TOO_CLOSE - 1) * near.latency, clear_of_noise * h->noise);
+		struct xr_between b, now;
+		bool still, translation;
+
+		if (!xr_between_find(h->walk.pages, h->walk.cycles, h->walk.n, near.latency, far.latency, least, &b))
+			continue;
+		now = b;
+		if (is_still_between(h, near.latency, far.latency, least, &now, &still) != 0)
+			return -1;
+		if (!still)
+			continue;
+		if (is_translation(h, near.latency, &now, &translation) != 0)
+			return -1;
+		if (translation) {
+			h->unsettled.between++;
+			continue;
+		}
+		memmove(&h->level[l + 2], &h->level[l + 1], (h->n - l - 1) * sizeof *h->level);
+		h->level[l + 1] = (struct xr_level){.latency = now.latency,
+		                                    .items = b.holds * (double)h->evict.page / (double)h->evict.item,
+		                                    .seen = SEEN_WELL,
+		                                    .witnesses = 1};
+		h->n++;
+		l++;
+	}
+	return 0;
+}
+
 /* Bytes that the last level but memory holds, about, as walks over all lines have it; 0: not seen. (How many pages push
  * out one says that only where all lines of a page go together.) */
 static double holds_before_last(const struct xr_hierarchy *h)
 {
 	const struct xr_level *cache = &h->level[h->n - 2];
-	const double between = sqrt(cache->latency * cache[1].latency);
-	double pages = 0;
 
-	for (size_t i = 0; i < h->walk.n; i++)
-		pages = h->walk.cycles[i] < between ? fmax(pages, h->walk.pages[i]) : pages;
-	return pages * (double)h->evict.page;
+	return walked_within(h, sqrt(cache->latency * cache[1].latency));
 }
 
 /* What is behind the last cache takes longer and longer where page tables leave the caches. Lines that fit into a cache
@@ -237,7 +315,8 @@ int xr_hierarchy_find(struct xr_hierarchy *h)
 	} while (is_unclear(h, stairs.n - CLIMBS));
 	h->first = *first;
 	h->walk = *far;
-	return check_levels(h, &stairs) != 0 || check_last(h) != 0 || find_hidden(h) != 0 ? -1 : 0;
+	return check_levels(h, &stairs) != 0 || find_between(h) != 0 || check_last(h) != 0 || find_hidden(h) != 0 ? -1
+	                                                                                                          : 0;
 }
 
 bool xr_hierarchy_is_narrow(const struct xr_hierarchy *h, size_t l)

@@ -5,6 +5,7 @@
  *   test_second            few machines of this commit's seeds against what tests/model/rates.txt and calibration.txt
  *                          own up to
  *   test_second --data N   those lines, from N machines: `bin` lines for calibration.txt, the rest for rates.txt
+ *   test_second --machine  the machine of XR_SEED as a file (for seeds that nobody counts)
  *   test_second --page     docs/calibration.md from calibration.txt
  *   test_second --svg      docs/calibration.svg from it
  *
@@ -15,6 +16,7 @@
 #include "../lib/lab.h"
 #include "../lib/second.h"
 #include "../lib/tally.h"
+#include "../lib/write.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -274,6 +276,12 @@ int main(int argc, char **argv)
 	}
 	if (argc > 1 && !strcmp(argv[1], "--svg")) {
 		print_svg(lines, n);
+		return 0;
+	}
+	if (argc > 1 && !strcmp(argv[1], "--machine")) {
+		struct xr_machine machine;
+		second_machine(&machine, lab_seed());
+		machine_write(&machine, stdout);
 		return 0;
 	}
 	if (argc > 1) {
