@@ -96,6 +96,12 @@ $ command -v lstopo-no-graphics > /dev/null || exit 0; HWLOC_XML_VERBOSE=1 lstop
 $ command -v lstopo-no-graphics > /dev/null || exit 0; lstopo-no-graphics -i m.xml --memattrs | grep -c '= 18200 from\|= 112 from' | grep -qx 2
 $ command -v lstopo-no-graphics > /dev/null || exit 0; for f in zen4 genoa; do xray export $TOP/tests/data/$f.json --to hwloc -o $f.xml; HWLOC_XML_VERBOSE=1 lstopo-no-graphics -i $f.xml --of console > $f.txt && grep -q 'L1d L#1 (32KB)' $f.txt; lstopo-no-graphics -i $f.xml --distances | grep -c 'XRayLatency/ps\|XRayBandwidth/MBps' | grep -qx 2; done
 
+# A matrix with other CPUs than rows is no matrix.
+$ xray export $TOP/tests/data/zen4.json --to hwloc | grep -c 'name="XRayLatency'; sed 's/"cpus": \[0, 1\], "rows"/"cpus": [0, 1, 0], "rows"/' $TOP/tests/data/zen4.json > o.json; xray export o.json --to hwloc | grep -c distances
+1
+0
+? 1
+
 # Siblings are not neighbours by number, and one core has none.
 $ echo '{"schema": 1, "facts": {"threads.cores": {"status": "ok", "value": 3, "confidence": 0.97}, "threads.logical": {"status": "ok", "value": 5, "confidence": 0.97}, "threads.siblings": {"status": "ok", "value": [[0, 3], [1, 4], [2]], "confidence": 0.97}}}' > h.json; xray export h.json --to hwloc | grep -o 'type="\(Core\|PU\)" os_index="[0-9]*"'
 type="Core" os_index="0"

@@ -55,6 +55,20 @@ static void jumps_cost_the_misprediction_and_the_level(void **state)
 	xr_target_free(t);
 }
 
+/* Lines in a row are fetched ahead, blocks in any other order are not. */
+static void straight_code_is_fetched_ahead(void **state)
+{
+	(void)state;
+	struct xr_machine m = quiet_machine("machines/p6.ini");
+	m.n_tlbs = 0;
+	m.prefetch_code = 1;
+	struct xr_target *t = xr_model_open_machine(&m, 2);
+	near(walk(t, XR_STRAIGHT, 4, 8192), 0.5, 0.02);
+	near(walk(t, XR_PATTERN, 32, 1024), 12, 0.01);
+	near(walk(t, XR_JUMPS, 32, 200000), 16 + 120, 0.02);
+	xr_target_free(t);
+}
+
 /* 22 statements make a block 64 bytes long: two lines of 32, so half as many of them fit. */
 static void blocks_with_statements_take_more_lines(void **state)
 {
@@ -234,6 +248,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(jumps_cost_the_misprediction_and_the_level),
 		cmocka_unit_test(data_are_read_after_each_lap),
+		cmocka_unit_test(straight_code_is_fetched_ahead),
 		cmocka_unit_test(blocks_with_statements_take_more_lines),
 		cmocka_unit_test(code_pages_have_their_own_tlb),
 		cmocka_unit_test(siblings_share_the_units_that_the_file_lists),
