@@ -15,6 +15,7 @@ enum {
 	MEMBERS_MAX = 4096,
 	SLICES_MAX = 4096, /* run lengths kept per member */
 	ATTEMPTS = 24,     /* samples tried until one had all opponents running */
+	CALIBRATIONS = 4,  /* of one sample; each is as likely to be disturbed as the last */
 	PING_LINES = 16,   /* lines a ping-pong goes over, so that no single home of a line decides */
 };
 

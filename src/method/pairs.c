@@ -28,8 +28,10 @@ int xr_pairs_read(const struct xr_pairs *p, struct xr_pair *pair, int n, uint64_
 			                       p->cpu[pair[done + i].from], p->cpu[pair[done + i].to], bytes);
 		if (xr_run_time_with(p->run, &effort, spec, (size_t)k, r))
 			return -1;
-		for (int i = 0; i < k; i++)
+		for (int i = 0; i < k; i++) {
 			pair[done + i].ns = r[i].status == XR_READ_OK ? r[i].ns : 0;
+			pair[done + i].disturbed = r[i].disturbed;
+		}
 	}
 	return 0;
 }
@@ -55,7 +57,7 @@ int xr_pairs_read_well(const struct xr_pairs *p, struct xr_pair *pair, int n, ui
 		if (k < n_again && pair[i].from == again[k].from && pair[i].to == again[k].to) {
 			if (again[k].ns > 0 &&
 			    (pair[i].ns <= 0 || again[k].ns < pair[i].ns || pair[i].ns < middle / odd))
-				pair[i].ns = again[k].ns;
+				pair[i] = again[k];
 			k++;
 		}
 	return 0;

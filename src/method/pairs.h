@@ -10,6 +10,7 @@ enum { XR_ONE_LINE = 0 }; /* as bytes: ping-pong on a single line instead of han
 struct xr_pair {
 	int from, to; /* indices into the list of CPUs */
 	double ns;    /* one line one way, or 64 bytes moved; 0: could not be read */
+	bool disturbed; /* somebody else was on one of the CPUs in most of the samples, and they had to be used */
 };
 
 struct xr_pairs {

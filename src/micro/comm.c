@@ -53,7 +53,8 @@ struct comm {
 	const json_t *cores; /* set on large machines: cpu[] has one CPU per core, this all of each */
 	struct level level[LEVELS_MAX];
 	int n_levels;
-	double *latency, *bandwidth; /* n x n, ns and bytes per second; NULL beyond MATRIX_MAX */
+	double *latency, *bandwidth;                   /* n x n, ns and bytes per second; NULL beyond MATRIX_MAX */
+	double latency_disturbed, bandwidth_disturbed; /* share of the pairs */
 };
 
 /* ---- reading pairs ----------------------------------------------------------------------------------------------- */
@@ -83,12 +84,13 @@ static int level_out(struct comm *c, struct xr_pair *pair, int n, uint64_t bytes
 		for (int i = 0; i < n; i += 2)
 			if (lopsided(&pair[i], &pair[i + 1]))
 				for (int j = i; j < i + 2; j++, k++)
-					pair[j].ns = again[k].ns > 0 ? fmin(pair[j].ns, again[k].ns) : pair[j].ns;
+					pair[j] = again[k].ns > 0 && again[k].ns < pair[j].ns ? again[k] : pair[j];
 	}
 	return 0;
 }
 
-static int read_matrix(struct comm *c, uint64_t bytes, double *out)
+/* *disturbed: the share of pairs on whose CPUs somebody else was most of the time. */
+static int read_matrix(struct comm *c, uint64_t bytes, double *out, double *disturbed)
 {
 	bool both = c->n <= BOTH_WAYS_MAX;
 	struct xr_pair *pair = xr_arena_array(xr_run_arena(c->run), struct xr_pair, c->n * c->n);
@@ -103,7 +105,9 @@ static int read_matrix(struct comm *c, uint64_t bytes, double *out)
 		}
 	if (xr_pairs_read_well(&c->pairs, pair, k, bytes) || (both && level_out(c, pair, k, bytes)))
 		return -1;
+	*disturbed = 0;
 	for (int i = 0; i < k; i++) {
+		*disturbed += pair[i].disturbed ? 1. / k : 0;
 		out[pair[i].from * c->n + pair[i].to] = pair[i].ns;
 		if (!both)
 			out[pair[i].to * c->n + pair[i].from] = pair[i].ns;
@@ -310,12 +314,16 @@ static double asymmetry(const struct comm *c, const double *value)
 	return k ? xr_median(d, k) : 0;
 }
 
-static void put_matrix(struct comm *c, const char *id, const double *value, const char *unit, const char *method)
+static void put_matrix(struct comm *c, const char *id, const double *value, double disturbed, const char *unit,
+                       const char *method)
 {
 	double skew = asymmetry(c, value);
 	struct xr_fact *fact =
 		xr_fact_put(xr_run_description(c->run), id, matrix(c, value), unit, skew < 0.1 ? 0.95 : 0.7, method);
-	if (skew > 0.25)
+	if (disturbed > 0.1)
+		xr_fact_doubt(fact, "somebody else had one of the two CPUs while they talked, in %.0f %% of the pairs",
+		              100 * disturbed);
+	else if (skew > 0.25)
 		xr_fact_doubt(fact, "there and back differ by %.0f %% in the middle", 100 * skew);
 	else if (skew > 0.1)
 		xr_fact_note(fact, "there and back differ by %.0f %% in the middle", 100 * skew);
@@ -446,10 +454,10 @@ static int read_matrices(struct comm *c, uint64_t middle)
 	c->latency = xr_arena_array(xr_run_arena(c->run), double, c->n * c->n);
 	c->bandwidth = xr_arena_array(xr_run_arena(c->run), double, c->n * c->n);
 	xr_run_progress(c->run, 0, "latency");
-	if (read_matrix(c, XR_ONE_LINE, c->latency))
+	if (read_matrix(c, XR_ONE_LINE, c->latency, &c->latency_disturbed))
 		return -1;
 	xr_run_progress(c->run, 0.3, "bandwidth");
-	if (read_matrix(c, middle, c->bandwidth))
+	if (read_matrix(c, middle, c->bandwidth, &c->bandwidth_disturbed))
 		return -1;
 	for (int i = 0; i < c->n * c->n; i++)
 		c->bandwidth[i] = c->bandwidth[i] > 0 ? 64e9 / c->bandwidth[i] : 0;
@@ -477,8 +485,8 @@ static int measure(struct comm *c)
 		return -1;
 	char *method = xr_arena_printf(xr_run_arena(c->run), "blocks of %llu bytes", (unsigned long long)middle);
 	if (c->latency) {
-		put_matrix(c, "comm.latency", c->latency, "ns", "ping-pong on a line");
-		put_matrix(c, "comm.bandwidth", c->bandwidth, "B/s", method);
+		put_matrix(c, "comm.latency", c->latency, c->latency_disturbed, "ns", "ping-pong on a line");
+		put_matrix(c, "comm.bandwidth", c->bandwidth, c->bandwidth_disturbed, "B/s", method);
 		return 0;
 	}
 	return put_leaf_matrix(c, "comm.latency", XR_ONE_LINE, "ns", "ping-pong on a line") ||

@@ -219,16 +219,17 @@ static void put_uncompiled(struct xr_screen *s)
 
 static void put_core(struct xr_screen *s)
 {
-	struct parts core = {0}, registers = {0};
+	struct parts core = {0}, ways = {0}, registers = {0};
 	static const char *const files[] = {"int", "f64", "v16", "v32", "v64"};
 	const char *last = "";
 	add(s, &core, "", say(s, "cpu.frequency"), "");
 	add(s, &core, "", say(s, "units.width"), " operations a cycle");
 	add(s, &core, "", say(s, "isa.simd.width"), " vectors");
-	add(s, &core, "mispredicted branch ", say(s, "branch.mispredict"), "");
-	add(s, &core, "load to use ", say(s, "core.load_to_use"), "");
-	add(s, &core, "store to load ", say(s, "core.store_forward"), " cycles");
 	put_parts(s, "Core", &core);
+	add(s, &ways, "mispredicted branch ", say(s, "branch.mispredict"), "");
+	add(s, &ways, "load to use ", say(s, "core.load_to_use"), "");
+	add(s, &ways, "store to load ", say(s, "core.store_forward"), "");
+	put_parts(s, "  cycles", &ways);
 	put_ops(s, "  i64", "i64");
 	put_ops(s, "  f64", "f64");
 	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
