@@ -12,6 +12,7 @@ static const struct {
 	double tolerance;
 } rules[] = {
 	{"op.*.*.in_flight", 0.34},
+	{"units.width", 0.05}, /* operations a cycle, timed */
 	{"statement.in_flight", 0.34},
 	{"timer", 0.5},
 	{"cpu.frequency", 0.1},
@@ -34,7 +35,7 @@ static const struct {
 	const char *unit;
 	double tolerance;
 } unit_rules[] = {
-	{"cycles", 0.05}, {"ns", 0.15}, {"s", 0.15}, {"Hz", 0.1}, {"B/s", 0.2},
+	{"cycles", 0.05}, {"ns", 0.15}, {"s", 0.15}, {"Hz", 0.1}, {"B/s", 0.2}, {"bytes/cycle", 0.2},
 };
 
 /* Clocks of a nanosecond and loops of a hundred do not tell less than this apart. */

@@ -104,6 +104,9 @@ $ xray check m.json --against none.json
 ? 2
 
 # How much others disturbed is no property of a machine; files are called by what tells them apart.
+$ sed 's/"cache.l1d.throughput.write": {"status": "ok", "value": [0-9.]*/"cache.l1d.throughput.write": {"status": "ok", "value": 31.7/' $TOP/tests/data/genoa.json > slower.json; cmp -s slower.json $TOP/tests/data/genoa.json; echo $?; xray diff slower.json $TOP/tests/data/genoa.json | tail -n 1
+1
+498 agree, 0 differ, 0 in one only, 64 in neither.
 $ mkdir -p far; sed 's/"noise.lost": {"status": "ok", "value": [0-9.e-]*/"noise.lost": {"status": "ok", "value": 0.9/' $TOP/tests/data/genoa.json > far/other.json; xray diff far/other.json $TOP/tests/data/genoa.json
 498 agree, 0 differ, 0 in one only, 64 in neither.
 $ xray diff --all far/other.json $TOP/tests/data/genoa.json | grep -E 'noise.lost|^  fact'
