@@ -41,6 +41,12 @@ static const double lost[] = {0, 0.25, 0.5, 0.75, 1};
 static const double lost_prior[] = {0.7, 0.12, 0.08, 0.06, 0.04};
 enum { LOSTS = sizeof lost / sizeof *lost };
 
+/* Others who stream through the level behind leave a line there for so long and no longer: the longer a lap takes, the more
+ * of its misses go one level further. How much of the time of the longest lap is spent on that where all of it misses. */
+static const double drained[] = {0.2, 0.4, 0.6, 0.8};
+static const double drained_prior = 0.08;
+enum { DRAINS = sizeof drained / sizeof *drained };
+
 static const double even_prior = 0.1;   /* most pages lie anywhere */
 static const double unheard_of = 0.15;  /* of cores whose designers did not care for what is usual: prior_of_sets() */
 static const double stray_growth = 0.1; /* of growths: somebody else made the difference, anywhere in some octaves */
@@ -226,7 +232,7 @@ double xr_scatter_misses(struct xr_arena *arena, size_t ways, int policy, double
 struct hypothesis {
 	const struct law *law;
 	size_t ways;
-	double sets, lost;
+	double sets, lost, drained;
 	double misfit;
 	bool even;
 	unsigned parts; /* lines of ours in one of this level */
@@ -253,29 +259,44 @@ static double prior_of_ways(size_t ways)
 	return ways == 1 ? 1 : ways <= 5 ? 0.5 : 0.15;
 }
 
+/* Do readings differ by more than twice what a miss costs? */
+static bool may_be_drained(const struct xr_scatter_question *q)
+{
+	double low = INFINITY, high = 0;
+
+	for (size_t i = 0; i < q->n; i++) {
+		low = fmin(low, q->point[i].cycles);
+		high = fmax(high, q->point[i].cycles);
+	}
+	return q->miss > 0 && high - low > 2 * q->miss;
+}
+
 /* Numbers of sets, what others take, misfits, spread: with one law. h NULL: only counts. */
 static size_t list_law(const struct xr_scatter_question *q, double least, double most, const struct hypothesis *what,
                        double prior_law, struct hypothesis *h, double *prior)
 {
 	const double of_sets = (double)(what->ways * what->parts);
+	const size_t losts = q->most_lost > 0 ? LOSTS : 1, drains = may_be_drained(q) ? DRAINS : 0;
 	size_t n = 0;
 
 	for (unsigned odd = 1; odd <= ODD_MOST; odd += 2)
 		for (double sets = odd; sets * of_sets <= most; sets *= 2) {
 			if (sets * of_sets < least || sets < FEWEST_SETS)
 				continue;
-			for (size_t l = 0; l < (q->most_lost > 0 ? LOSTS : 1); l++)
+			for (size_t l = 0; l < losts + drains; l++)
 				for (int m = 0; m < 2 * MISFITS; m++, n++) {
 					if (!h)
 						continue;
 					h[n] = *what;
 					h[n].sets = sets;
-					h[n].lost = lost[l] * q->most_lost;
+					h[n].lost = l < losts ? lost[l] * q->most_lost : 0;
+					h[n].drained = l < losts ? 0 : drained[l - losts];
 					h[n].misfit = misfit[m / 2];
 					h[n].even = m % 2 != 0;
 					h[n].usual = prior_of_sets(odd, q->regular);
-					prior[n] = h[n].usual * prior_of_ways(what->ways) * prior_law * lost_prior[l] *
-					           misfit_prior[m / 2] * (m % 2 ? even_prior : 1 - even_prior);
+					prior[n] = h[n].usual * prior_of_ways(what->ways) * prior_law *
+					           (l < losts ? lost_prior[l] : drained_prior) * misfit_prior[m / 2] *
+					           (m % 2 ? even_prior : 1 - even_prior);
 				}
 		}
 	return n;
@@ -335,18 +356,33 @@ static void fit_line(const double *x, const double *y, size_t n, double *near, d
 	*far = a + b;
 }
 
-/* Log-likelihood of all points. */
-static double fits(const struct xr_scatter_question *q, const struct xr_noise *noise, const struct hypothesis *h,
-                   double *x, const double *y, double *near, double *far)
+static double share_of_misses(const struct xr_scatter_question *q, const struct hypothesis *h, size_t i)
 {
-	double sum = 0;
+	const double *law = q->point[i].alone ? h->law->alone : h->even ? h->law->even : h->law->random;
+
+	return look_up(law, h->ways, q->point[i].lines / (h->sets * h->parts * (1 - h->lost)));
+}
+
+/* What share of a reading is not spent on lines that left the level behind. A lap of n lines takes n t, so
+ *   t = near + misses (far - near + c n t),   or   t (1 - c n misses) = near + misses (far - near). */
+static double rest_of(const struct xr_scatter_question *q, const struct hypothesis *h, double most, double x, size_t i)
+{
+	return 1 - h->drained * x * q->point[i].lines / most;
+}
+
+/* Log-likelihood of all points. x, rest: room for so many numbers. */
+static double fits(const struct xr_scatter_question *q, const struct xr_noise *noise, const struct hypothesis *h,
+                   double *x, double *rest, const double *y, double *near, double *far)
+{
+	double sum = 0, most = 0;
 
 	for (size_t i = 0; i < q->n; i++)
-		x[i] = look_up(q->point[i].alone ? h->law->alone
-		               : h->even         ? h->law->even
-		                                 : h->law->random,
-		               h->ways, q->point[i].lines / (h->sets * h->parts * (1 - h->lost)));
-	fit_line(x, y, q->n, near, far);
+		most = fmax(most, q->point[i].lines);
+	for (size_t i = 0; i < q->n; i++) {
+		x[i] = share_of_misses(q, h, i);
+		rest[i] = y[i] * rest_of(q, h, most, x[i], i);
+	}
+	fit_line(x, rest, q->n, near, far);
 	if (!(*near > 0) || !(*far > *near))
 		return -INFINITY;
 	if (q->miss > 0) {
@@ -355,11 +391,12 @@ static double fits(const struct xr_scatter_question *q, const struct xr_noise *n
 		sum -= off * off / 2;
 	}
 	for (size_t i = 0; i < q->n; i++) {
-		double at = *near + (*far - *near) * x[i];
+		const double longer = 1 / rest_of(q, h, most, x[i], i);
+		const double at = longer * (*near + (*far - *near) * x[i]);
 		/* How many lines share a full set is chance, too. */
 		double chance = sqrt(x[i] * (1 - x[i]) * (double)h->ways / fmax(1, q->point[i].lines));
 
-		sum += xr_noise_log(noise, at, y[i], (*far - *near) / at * hypot(h->misfit, chance));
+		sum += xr_noise_log(noise, at, y[i], longer * (*far - *near) / at * hypot(h->misfit, chance));
 	}
 	return sum;
 }
@@ -451,7 +488,8 @@ struct xr_scatter_answer xr_scatter_infer(struct xr_arena *arena, const struct x
 {
 	struct xr_scatter_answer a = {.capacity = NAN, .ways = NAN, .none = 1};
 	double least = INFINITY, most = 0, low = INFINITY, high = 0, none = 0;
-	double *x = xr_arena_array(arena, double, q->n), *y = xr_arena_array(arena, double, q->n);
+	double *x = xr_arena_array(arena, double, q->n), *y = xr_arena_array(arena, double, q->n),
+	       *rest = xr_arena_array(arena, double, q->n);
 	struct xr_noise noise;
 	struct hypothesis *h;
 	double *prior, *log, *capacity, *ways, *usual;
@@ -481,7 +519,7 @@ struct xr_scatter_answer xr_scatter_infer(struct xr_arena *arena, const struct x
 	noise = noise_of(arena, q, y);
 	b = xr_belief_new(arena, n, prior);
 	for (size_t i = 0; i < n; i++) {
-		log[i] = fits(q, &noise, &h[i], x, y, &a.near, &a.far);
+		log[i] = fits(q, &noise, &h[i], x, rest, y, &a.near, &a.far);
 		capacity[i] = h[i].sets * (double)(h[i].ways * h[i].parts) * q->line;
 		ways[i] = (double)h[i].ways;
 		usual[i] = h[i].usual;
@@ -496,7 +534,7 @@ struct xr_scatter_answer xr_scatter_infer(struct xr_arena *arena, const struct x
 		xr_belief_add(&b, log, -(double)q->n_growth * log_octaves, 1);
 	best = xr_belief_best(&b, NULL);
 	if (best < n)
-		(void)fits(q, &noise, &h[best], x, y, &a.near, &a.far);
+		(void)fits(q, &noise, &h[best], x, rest, y, &a.near, &a.far);
 	const double *p = xr_belief_all(arena, &b);
 	a.none = p[n];
 	a.p_capacity = xr_belief_of(&b, capacity, &a.capacity);

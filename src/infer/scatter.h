@@ -16,7 +16,8 @@
  * in pairs and drawn one of each pair take different room, and both kinds of walks together tell which it is.
  *
  * Hypotheses: sets (any odd number up to 15 times a power of two), ways, policy, spread at random or evenly, how
- * much of it others take, how far the law itself may be off. "None of these": a curve that no cache makes. */
+ * much of it others take, how long others leave a line in the level behind, how far the law itself may be off. "None of
+ * these": a curve that no cache makes. */
 #ifndef XR_INFER_SCATTER_H
 #define XR_INFER_SCATTER_H
 

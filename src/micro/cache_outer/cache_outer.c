@@ -115,11 +115,18 @@ static int find_levels(struct xr_outer *o)
 	o->h.inner = o->first.ways * o->first.way;
 	if (xr_hierarchy_find(&o->h) != 0)
 		return -1;
+	o->stairs = o->h.level[1].latency;
+	o->stairs_off = hypot(o->h.noise, o->h.level[1].spread * o->stairs);
 	xr_series_put(d, "cache.staircase", "pages visited in between", "", first->pages, "time of a line of the page",
 	              "cycles", first->cycles, first->n);
 	xr_series_put(d, "cache.walk", "pages walked over", "", walk->pages, "time per access", "cycles", walk->cycles,
 	              walk->n);
 	return 0;
+}
+
+double xr_outer_off_stairs(const struct xr_outer *o, double cycles)
+{
+	return o->stairs > 0 ? fmax(0, fabs(cycles - o->stairs) - 2 * o->stairs_off) / cycles : 0;
 }
 
 /* The latency of the second level, again where staircases are noisy. */
@@ -141,7 +148,7 @@ static int refine_latency(struct xr_outer *o)
 		return -1;
 	if (o->second.spread < INFINITY) {
 		l->latency = o->second.cycles;
-		l->spread = o->second.spread;
+		l->spread = hypot(o->second.spread, xr_outer_off_stairs(o, l->latency));
 	}
 	return 0;
 }

@@ -83,12 +83,13 @@ static int spread_latency(struct xr_outer *o, const struct xr_second_level *l)
 	o->spread_out = cycles > o->hit && cycles < o->h.level[1].latency * 1.02;
 	if (o->spread_out) {
 		o->h.level[1].latency = cycles;
-		o->h.level[1].spread = spread;
+		o->h.level[1].spread = hypot(spread, xr_outer_off_stairs(o, cycles));
 		o->second.spread = INFINITY;
 	}
 	return 0;
 }
 
+/* Lines that few ways would keep, of as much as walks find (0: nothing): enough to have its latency from. */
 static int latency_of_few_ways(struct xr_outer *o, double bytes)
 {
 	const double alone_spread = 0.02; /* so that what is told within 2 % is told with one sigma */
@@ -96,7 +97,8 @@ static int latency_of_few_ways(struct xr_outer *o, double bytes)
 
 	l.ways = 4;
 	l.law.capacity = bytes;
-	if (spread_latency(o, &l) != 0)
+	o->spread_out = false;
+	if (bytes > 0 && spread_latency(o, &l) != 0)
 		return -1;
 	if (!o->spread_out) /* lines of one set alone say so, and may take longer: right two times in three */
 		o->h.level[1].spread = fmax(o->h.level[1].spread, alone_spread);
@@ -113,7 +115,7 @@ static int find_anyhow(struct xr_outer *o, struct xr_second_level *l)
 	if (xr_second_capacity(l) != 0 || xr_second_line(l) != 0)
 		return -1;
 	put_second(o, l);
-	return spread_latency(o, l);
+	return isfinite(l->law.capacity) ? spread_latency(o, l) : latency_of_few_ways(o, xr_outer_walks_find(o, 1));
 }
 
 /* Does the law of random lines, which knows no pages, bear out what classes of pages say? They are right where
@@ -176,7 +178,6 @@ static int find_without_sets(struct xr_outer *o, struct xr_geometry *g)
 	if (xr_effective_find(&e, &o->h.walk) != 0 ||
 	    xr_outer_put_effective(o, 1, &e, g->trouble ? g->trouble : "pages disagree about the number of ways") != 0)
 		return -1;
-	/* Lines that few ways would keep, of as much as walks find: enough to have its latency from. */
 	return e.bytes < e.page ? 0 : latency_of_few_ways(o, e.bytes);
 }
 

@@ -30,8 +30,9 @@ struct xr_outer {
 	uint64_t line; /* of the first level; 64 when not known */
 	struct xr_hierarchy h;
 	struct xr_latency second;
-	bool spread_out;          /* the second latency is that of lines all over the level */
-	struct xr_effective last; /* the level before memory, if it is not the second one */
+	bool spread_out;           /* the second latency is that of lines all over the level */
+	double stairs, stairs_off; /* latency of the second level, as staircases have it; by how much they may be off */
+	struct xr_effective last;  /* the level before memory, if it is not the second one */
 };
 
 /* "cache.l2.ways" of level 1 */
@@ -42,6 +43,8 @@ void xr_outer_put_line(struct xr_outer *outer, size_t level, double line, double
 
 /* Walks over all lines; the effective capacity by them, found with xr_effective_find(). */
 struct xr_walk xr_outer_walk(const struct xr_outer *outer);
+/* How far apart a latency of the second level and that of the staircases are, beyond noise: relative, one more spread. */
+double xr_outer_off_stairs(const struct xr_outer *outer, double cycles);
 double xr_outer_walks_find(struct xr_outer *outer, size_t level); /* bytes; 0: all walks were larger than the level */
 struct xr_effective xr_outer_effective(struct xr_outer *outer, size_t level);
 int xr_outer_put_effective(struct xr_outer *outer, size_t level, const struct xr_effective *found, const char *why);
