@@ -13,6 +13,8 @@ export const hasSeries = (id) => Object.hasOwn(series, id) && series[id].x.value
 
 // The value in the words of the terminal report: `~` less than 90 % sure, `?` in doubt.
 export const words = (id) => (Object.hasOwn(all.words, id) && all.words[id].value) || "";
+// What may explain that the OS says otherwise, "" where nothing does; undefined: it does not, or who knows.
+export const differs = (id) => (Object.hasOwn(all.words, id) ? all.words[id].differs : undefined);
 export const claimedWords = (id) => (Object.hasOwn(all.words, id) && all.words[id].claimed) || "";
 
 export function number(id) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The page: what is drawn, in which order; tables that sort; one fact at a click.
 import * as charts from "./charts.js";
-import { claimedWords, fact, facts, hasSeries, number, series, target, version, words } from "./data.js";
+import { claimedWords, differs, fact, facts, hasSeries, number, series, target, version, words } from "./data.js";
 import { h, numbers } from "./dom.js";
 
 const dialog = document.getElementById("detail");
@@ -124,11 +124,11 @@ function factTable() {
 }
 
 function differences() {
-  const ids = Object.keys(facts).filter((id) => claimedWords(id) && words(id) && words(id).replace(/[~?]$/, "") !== claimedWords(id));
+  const ids = Object.keys(facts).filter((id) => differs(id) !== undefined);
   if (!ids.length) return null;
   return h("section", { id: "claims", class: "wide", "aria-labelledby": "claims-title" }, h("h2", { id: "claims-title" }, "Not as the OS says"),
     h("div", { class: "scroll" }, h("table", { class: "list" }, h("thead", {}, h("tr", {}, ["fact", "measured", "the OS says", "why"].map((t) => h("th", { scope: "col" }, t)))),
-      h("tbody", {}, ids.map((id) => h("tr", {}, h("td", {}, h("button", { class: "id", type: "button", onclick: () => showFact(id) }, id)), h("td", { class: "value" }, words(id)), h("td", {}, claimedWords(id)), h("td", {}, fact(id).reason ?? "")))))));
+      h("tbody", {}, ids.map((id) => h("tr", {}, h("td", {}, h("button", { class: "id", type: "button", onclick: () => showFact(id) }, id)), h("td", { class: "value" }, words(id)), h("td", {}, claimedWords(id)), h("td", {}, differs(id) || fact(id).reason || "")))))));
 }
 
 /* ---- the top --------------------------------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: MIT
  */
 #include "facts/trust.h"
+#include "report/compare.h"
 #include "report/report.h"
 #include "report/value.h"
 
@@ -25,7 +26,8 @@ static void put_safe(FILE *out, const char *json)
 			fputc(*json, out);
 }
 
-/* { "value": "48 KiB~", "claimed": "32 KiB" } of each fact that has either. */
+/* { "value": "48 KiB~", "claimed": "32 KiB" } of each fact that has either; "differs" is there, with what may explain it,
+ * where `xray check` says so. */
 static json_t *words_of(const struct xr_description *d)
 {
 	struct xr_arena arena = {0};
@@ -38,6 +40,11 @@ static json_t *words_of(const struct xr_description *d)
 		if (fact->claimed)
 			json_object_set_new(words, "claimed",
 			                    json_string(xr_value_words(&arena, fact->claimed, fact->unit)));
+		if (fact->claimed && fact->value && fact->status == XR_OK &&
+		    !xr_values_agree(fact->value, fact->claimed, fact->unit, fact->id)) {
+			const char *why = xr_claim_explanation(d, fact);
+			json_object_set_new(words, "differs", json_string(why ? why : ""));
+		}
 		json_object_set_new(all, fact->id, words);
 	}
 	xr_arena_release(&arena);
