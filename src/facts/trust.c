@@ -173,6 +173,16 @@ static void check_one_type(struct xr_description *d, const char *prefix)
 	rise_along(d, prefix, code, "each cache is larger than the one before it");
 }
 
+/* Is anything told of that kind of core? *prefix: what its facts begin with. */
+static bool has_type(const struct xr_description *d, int type, char *prefix, size_t size)
+{
+	const size_t n = (size_t)snprintf(prefix, size, "type.%d.", type);
+	for (size_t i = 0; i < xr_description_count(d); i++)
+		if (!strncmp(xr_description_at(d, i)->id, prefix, n))
+			return true;
+	return false;
+}
+
 /* ---- the border ---------------------------------------------------------------------------------------------------- */
 
 bool xr_trust_enough(double confidence, double least)
@@ -184,10 +194,8 @@ void xr_trust_apply(struct xr_description *d)
 {
 	char prefix[16];
 	check_one_type(d, "");
-	for (int type = 1; type < 8; type++) {
-		snprintf(prefix, sizeof prefix, "type.%d.", type);
+	for (int type = 1; has_type(d, type, prefix, sizeof prefix); type++)
 		check_one_type(d, prefix);
-	}
 	memory_was_walked(d);
 	reach_fits_the_curve(d);
 	code_was_optimised(d);

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -65,6 +66,25 @@ static void of_two_that_are_as_sure_none_stays(void **state)
 	assert_int_equal(status(d, "cache.l3.latency"), XR_UNRELIABLE);
 	assert_int_equal(status(d, "memory.latency"), XR_OK);
 	assert_int_equal(status(d, "type.1.tlb.d1.entries"), XR_UNRELIABLE);
+	xr_description_free(d);
+}
+
+static void every_kind_of_core_is_looked_at(void **state)
+{
+	enum { KINDS = 9 };
+	struct xr_description *d = xr_description_new();
+	char id[64];
+	(void)state;
+	for (int type = 1; type <= KINDS; type++)
+		for (int level = 1; level <= 2; level++) {
+			snprintf(id, sizeof id, "type.%d.tlb.d%d.entries", type, level);
+			xr_fact_count(d, id, 64, "", 1, "m");
+		}
+	xr_trust_apply(d);
+	for (int type = 1; type <= KINDS; type++) {
+		snprintf(id, sizeof id, "type.%d.tlb.d2.entries", type);
+		assert_int_equal(status(d, id), XR_UNRELIABLE);
+	}
 	xr_description_free(d);
 }
 
@@ -177,6 +197,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_sure_enough_is_unreliable),
 		cmocka_unit_test(the_surer_of_two_that_contradict_stays),
 		cmocka_unit_test(of_two_that_are_as_sure_none_stays),
+		cmocka_unit_test(every_kind_of_core_is_looked_at),
 		cmocka_unit_test(every_order_is_looked_at),
 		cmocka_unit_test(an_exclusive_cache_may_be_smaller),
 		cmocka_unit_test(curves_are_witnesses),
