@@ -91,11 +91,10 @@ static double doubt_of_translation(struct xr_run *run, double cycles)
 	static const char *const id[] = {"tlb.d1.penalty", "tlb.d2.penalty"};
 	double doubt = 0;
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) { /* one that was not found took nothing off */
 		const struct xr_fact *fact = xr_description_fact(xr_run_description(run), id[i]);
 
-		if (fact && fact->status == XR_OK)
-			doubt += (1 - fact->confidence) * xr_run_number(run, id[i], 0) / cycles;
+		doubt += (1 - xr_fact_confidence(fact)) * xr_run_number(run, id[i], 0) / cycles;
 	}
 	return doubt;
 }
