@@ -333,6 +333,8 @@ int xr_hunt_run(struct xr_hunt *h)
 {
 	h->best = h->s.n = 0;
 	h->p = h->p_capacity = 0;
+	if (xr_jumps_learn(&h->j, 0) != 0 || (h->may_decode && xr_jumps_learn(&h->j, XR_BLOCK_MANY) != 0))
+		return -1;
 	if (first_curve(h) != 0)
 		return -1;
 	if (h->j.trouble || h->no_step || h->best >= h->s.n)

@@ -107,11 +107,10 @@ static int find_line(const struct xr_hunt *h, uint64_t *line, double *p)
 	if (xr_jumps_init(j, h->j.run, REGION, h->j.bytes, SHORTEST, PAGE) != 0)
 		return -1;
 	j->patience_ns = h->j.patience_ns;
-	j->block[1] = 32;
+	if (xr_jumps_learn(j, statements) != 0)
+		return -1;
 	ask_delta(j, way, a->ways, rows, 0, statements);
 	size_t which[LINES + 2] = {0};
-	if (xr_jumps_look(j, which, 1, SAMPLES, 0.2) != 0) /* also says how large a block is */
-		return -1;
 	for (uint64_t delta = j->block[statements > 0]; delta < LONGEST && delta <= way / 2; delta *= 2)
 		ask_delta(j, way, a->ways, rows, delta, statements);
 	for (size_t i = 0; i < j->n; i++)

@@ -129,6 +129,26 @@ static double take(struct xr_jumps *j, const struct xr_reading *r, bool full, bo
 	return low_of(sample, n);
 }
 
+int xr_jumps_learn(struct xr_jumps *j, unsigned statements)
+{
+	static const struct xr_effort once = {.samples = 1, .samples_max = 1};
+	const struct xr_span alone = {.base = 0, .stride = 0, .count = 1};
+	struct xr_spec spec = {.kind = XR_WALK};
+	struct xr_reading reading;
+	bool quiet;
+	spec.walk = (struct xr_walk_spec){.kind = XR_JUMPS,
+	                                  .region = j->region + (statements > 0),
+	                                  .bytes = j->bytes,
+	                                  .statements = statements,
+	                                  .span = &alone,
+	                                  .n_spans = 1,
+	                                  .seed = 1};
+	if (xr_run_time_with(j->run, &once, &spec, 1, &reading) != 0)
+		return -1;
+	(void)take(j, &reading, statements > 0, &quiet);
+	return 0;
+}
+
 /* The same walk somewhere else, in a fresh order. */
 static struct xr_spec moved(struct xr_jumps *j, const struct xr_walk_spec *walk, uint64_t by)
 {

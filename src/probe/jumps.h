@@ -40,6 +40,10 @@ void xr_jumps_spans(struct xr_arena *arena, const uint64_t *address, size_t n, s
 int xr_jumps_init(struct xr_jumps *j, struct xr_run *run, unsigned region, uint64_t bytes, uint64_t unit,
                   uint64_t page);
 
+/* How many bytes a block with so many statements takes, by one that is jumped to alone: compilers differ, and what is not
+ * known is taken for the least. Before anything is placed by it. 0; -1 as xr_run_time(). */
+int xr_jumps_learn(struct xr_jumps *j, unsigned statements);
+
 /* Blocks with so many statements at these bytes of the region. Returns the question's number; full: no more room. */
 size_t xr_jumps_add(struct xr_jumps *j, unsigned curve, unsigned statements, unsigned count, const uint64_t *address,
                     const uint64_t *twin, unsigned n);

@@ -70,3 +70,12 @@ $ xray --target rec op.add.i32.latency | tail -n 2; xray --target rec op.add.i32
   not in the recording: ops *
     op.add.i32.latency
 ? 1
+
+# A compiler that marks where jumps may land makes larger blocks of code: the instruction side is asked with what there is.
+$ echo 'int x;' > x.c; cc -fcf-protection -c x.c -o x.o 2> /dev/null || exit 0; xray --quiet --cc cc --cflags '-O2 -fcf-protection' --cache-dir cet cache.l1i --json cet.json > /dev/null; grep '"cache.l1i.*"status": "failed"' cet.json; grep -c '"cache.l1i.capacity"' cet.json
+1
+
+# Five ways are few, but may be six of which somebody else holds one: in doubt beside others, and only there.
+$ for hz in 100 3000; do sed -e '/^\[tlb d1\]/,/^\[/{s/^entries.*/entries = 80/;s/^ways.*/ways = 5/}' -e "s/^interrupts_hz.*/interrupts_hz = $hz/; s/^jitter.*/jitter = 0.003/" $TOP/machines/p6.ini > five.ini; xray --quiet --target five.ini noise tlb.d1.ways --json five.json > /dev/null; grep -o '"tlb.d1.ways": {"status": "[a-z]*", "value": [0-9]*' five.json; done
+"tlb.d1.ways": {"status": "ok", "value": 5
+"tlb.d1.ways": {"status": "unreliable", "value": 5

@@ -51,12 +51,20 @@ static const double told_at_most = 0.95, penalty_at_most[] = {0.93, 0.84};
 static const double as_a_step = 0.7;
 
 /* Many ways, but no even number of them: nobody builds that. Where entries are evicted at random, the last
- * place is seldom the one that is missed. Of eight to sixteen hardly anybody does; but somebody else, a hypervisor or
- * the core's other thread, may hold one entry of each set all the time. */
-static double sure_of_built(size_t ways)
+ * place is seldom the one that is missed. Of eight to sixteen hardly anybody does, and of five or seven few; but somebody
+ * else, a hypervisor or the core's other thread, may hold one entry of each set all the time. Nor are there comparators
+ * for hundreds of entries in each of several sets: what looks like that has more sets, whose entries others share. */
+static double sure_of_built(const struct xr_run *run, const struct xr_tlb_level *l)
 {
-	const size_t some = 8, many = 16;
-	return ways % 2 == 0 || ways < some ? 1 : ways > many ? 0.75 : 0.85;
+	enum { FEW = 5, SOME = 8, MANY = 16, MOST = 64 };
+	const double stopped = 0.01; /* of the time: somebody else was on this core */
+	const bool others = xr_run_number(run, "noise.lost", 0) > stopped;
+
+	if (l->ways > MOST && l->entries > l->ways)
+		return 0.5;
+	if (l->ways % 2 == 0 || l->ways < FEW || xr_run_info(run)->exact)
+		return 1;
+	return l->ways > MANY || others ? 0.75 : l->ways < SOME ? 1 : 0.85;
 }
 
 static void put_level(struct xr_tlb *t, size_t at)
@@ -65,7 +73,7 @@ static void put_level(struct xr_tlb *t, size_t at)
 	struct xr_description *d = xr_run_description(t->run);
 	const struct xr_tlb_level *l = &t->level[at];
 	const double holes = 0.85; /* walks that were not read may be just those that would have told otherwise */
-	const double told = fmin(t->unread ? holes : told_at_most, sure_of_built(l->ways)),
+	const double told = fmin(t->unread ? holes : told_at_most, sure_of_built(t->run, l)),
 		     ways = fmin(told, l->doubt || l->unknown ? fmin(0.5, l->p) : l->p),
 		     entries = !l->doubt && l->unknown ? fmin(as_a_step, l->p) : ways,
 		     sure[3] = {entries, ways,
@@ -86,6 +94,7 @@ static void put_level(struct xr_tlb *t, size_t at)
 			xr_fact_doubt(fact[k], "%s",
 			              l->doubt     ? l->doubt
 			              : l->unknown ? l->unknown
+			              : l->p > 0.6 ? "nobody builds a TLB of so many ways: others may share its entries"
 			                           : "the answers fit several numbers of ways");
 	}
 }
