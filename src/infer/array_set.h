@@ -217,7 +217,7 @@ static inline uint32_t nru_late_victim(const struct xr_array *a, uint64_t *marks
  * use lowest. */
 static inline void group_use(const struct xr_array *a, uint64_t *tree, uint32_t way)
 {
-	const uint32_t leaves = xr_policy_leaves(a->policy), group = way / leaves;
+	const uint32_t leaves = xr_policy_leaves(a->policy), group = leaves ? way / leaves : 0;
 	uint64_t *order = tree + 1;
 	uint32_t node = 1, low = group * leaves;
 	for (uint32_t size = leaves / 2; size; size /= 2) {

@@ -3,6 +3,7 @@
 #include "infer/scatter.h"
 
 #include "infer/array.h"
+#include "infer/ways.h"
 #include "stat/stat.h"
 
 #include <math.h>
@@ -239,8 +240,8 @@ struct hypothesis {
 	double usual;   /* in prior: of the number of sets */
 };
 
-/* Caches that are built: ways that are a power of two, or three or five times one, before others; powers of two
- * of sets, the more so where single bits of the address choose the set: then any other number takes a division. */
+/* Caches that are built: powers of two of sets, the more so where single bits of the address choose the set: then any
+ * other number takes a division. */
 static double prior_of_sets(unsigned odd, bool regular)
 {
 	const double of_sets = odd == 1   ? 1
@@ -250,13 +251,6 @@ static double prior_of_sets(unsigned odd, bool regular)
 		     divides = regular && odd > 1 ? 0.5 : 1;
 
 	return of_sets * divides;
-}
-
-static double prior_of_ways(size_t ways)
-{
-	while (ways % 2 == 0)
-		ways /= 2;
-	return ways == 1 ? 1 : ways <= 5 ? 0.5 : 0.15;
 }
 
 /* Do readings differ by more than twice what a miss costs? */
@@ -294,7 +288,7 @@ static size_t list_law(const struct xr_scatter_question *q, double least, double
 					h[n].misfit = misfit[m / 2];
 					h[n].even = m % 2 != 0;
 					h[n].usual = prior_of_sets(odd, q->regular);
-					prior[n] = h[n].usual * prior_of_ways(what->ways) * prior_law *
+					prior[n] = h[n].usual * xr_ways_prior(what->ways) * prior_law *
 					           (l < losts ? lost_prior[l] : drained_prior) * misfit_prior[m / 2] *
 					           (m % 2 ? even_prior : 1 - even_prior);
 				}

@@ -367,3 +367,17 @@ double xr_ways_overflow(const struct xr_walk_seen *walk, size_t n, double miss, 
 	}
 	return 1 / (1 + all);
 }
+
+double xr_ways_prior(size_t ways)
+{
+	while (ways && ways % 2 == 0)
+		ways /= 2;
+	return ways == 1 ? 1 : ways <= 5 ? 0.5 : 0.15;
+}
+
+double xr_ways_weigh(double p, size_t ways)
+{
+	const double usual = xr_ways_prior(ways);
+
+	return p > 0 ? p * usual / (p * usual + (1 - p)) : p;
+}

@@ -49,4 +49,9 @@ struct xr_ways xr_ways_of(struct xr_arena *arena, size_t lo, size_t hi, const st
 double xr_ways_overflow(const struct xr_walk_seen *walk, size_t n, double miss, bool alone,
                         const struct xr_noise *noise);
 
+/* What is built: a power of two, or three or five times one, before other numbers. Relative. */
+double xr_ways_prior(size_t ways);
+/* What a probability that took all numbers of ways for equally usual becomes. */
+double xr_ways_weigh(double p, size_t ways);
+
 #endif

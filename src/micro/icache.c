@@ -23,6 +23,7 @@
  * bytes or more apart, so a shorter line cannot be told from that. Paper 003's answer is reported, too, where it
  * differs; where jumps show nothing it stands alone.
  */
+#include "infer/ways.h"
 #include "method/hunt.h"
 #include "method/regular.h"
 #include "method/walks.h"
@@ -257,8 +258,8 @@ static int put_found(struct xr_run *run, struct xr_hunt *h)
 	const struct xr_conflict_array *a = xr_stack_array(best);
 	struct found found = {.ways = a->ways,
 	                      .way = a->sets * UNIT,
-	                      .p = h->p,
-	                      .p_capacity = h->p_capacity,
+	                      .p = xr_ways_weigh(h->p, a->ways),
+	                      .p_capacity = xr_ways_weigh(h->p_capacity, a->ways),
 	                      .penalty = xr_hunt_penalty(h),
 	                      .decoded = best->decoded,
 	                      .series = true};

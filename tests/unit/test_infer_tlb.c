@@ -301,9 +301,20 @@ static void no_end_where_there_is_none(void **state)
 	assert_true(reach.size == 0 && reach.p > 0.9);
 }
 
+static void numbers_of_ways_that_nobody_builds_need_more(void **state)
+{
+	(void)state;
+	for (size_t ways = 1; ways <= 64; ways *= 2)
+		assert_true(xr_ways_weigh(0.9, ways) > 0.899 && xr_ways_prior(ways) >= xr_ways_prior(ways + ways / 2));
+	assert_true(xr_ways_weigh(0.9, 12) > 0.8 && xr_ways_weigh(0.9, 12) < 0.9);
+	assert_true(xr_ways_weigh(0.9, 9) < 0.8 && xr_ways_weigh(0.99, 9) > 0.9);
+	assert_true(xr_ways_weigh(0, 9) == 0 && xr_ways_weigh(1, 9) == 1 && xr_ways_weigh(0.9, 0) > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(numbers_of_ways_that_nobody_builds_need_more),
 		cmocka_unit_test(members_of_a_set_are_in_one_set),
 		cmocka_unit_test(random_replacement_follows_its_law),
 		cmocka_unit_test(lru_misses_all_or_nothing),
