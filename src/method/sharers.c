@@ -47,6 +47,16 @@ static enum xr_verdict judge(const double *cycles)
 	return attacked - alone >= hurt ? XR_YES : (attacked - alone <= unhurt ? XR_NO : XR_UNDECIDED);
 }
 
+/* A sample of many laps through a large cache is long: what disturbs for a moment is a small part of it, and one is as good
+ * as several short ones. */
+static struct xr_effort effort_of(const struct xr_sharers *s)
+{
+	const double enough_ns = 1e8;
+	const int samples = (int)fmin(fmax(enough_ns / s->sample_ns, 1), 3);
+	return (struct xr_effort){
+		.samples = samples, .samples_max = samples > 1 ? samples + 2 : 1, .sample_ns = s->sample_ns};
+}
+
 /* Does the victim lose lines to cores from..to-1? Best of several looks: neighbours only add time. */
 static int ask(struct xr_sharers *s, int from, int to, enum xr_verdict *verdict)
 {
@@ -66,7 +76,7 @@ static int ask(struct xr_sharers *s, int from, int to, enum xr_verdict *verdict)
 		spec[i] = xr_spec_team(arena, XR_TOGETHER, cpu, place, attacked ? (unsigned)n : 1,
 		                       &s->walk[attacked ? i - NEAR_ATTACKED + NEAR : i], &s->attacker);
 	}
-	struct xr_effort effort = {.samples = 3, .samples_max = 5, .sample_ns = s->sample_ns};
+	const struct xr_effort effort = effort_of(s);
 	for (int look = 0; look < LOOKS; look++) {
 		xr_run_progress(s->run, s->begun + s->share * look / LOOKS, s->level);
 		if (xr_run_time_with(s->run, &effort, spec, N_WALKS, r))
@@ -137,7 +147,7 @@ static int busy_capacity(struct xr_sharers *s, int sharers)
 		spec[2 * i] = xr_spec_team(arena, XR_TOGETHER, s->cpu, NULL, 1, &walk, NULL);
 		spec[2 * i + 1] = xr_spec_team(arena, XR_TOGETHER, s->cpu, NULL, (unsigned)sharers, &walk, &walk);
 	}
-	struct xr_effort effort = {.samples = 3, .samples_max = 5, .sample_ns = s->sample_ns};
+	const struct xr_effort effort = effort_of(s);
 	if (xr_run_time_with(s->run, &effort, spec, 2 * SIZES, r))
 		return -1;
 	int n = 0;
