@@ -135,7 +135,7 @@ int xr_jumps_learn(struct xr_jumps *j, unsigned statements)
 	const struct xr_span alone = {.base = 0, .stride = 0, .count = 1};
 	struct xr_spec spec = {.kind = XR_WALK};
 	struct xr_reading reading;
-	bool quiet;
+	bool quiet = true;
 	spec.walk = (struct xr_walk_spec){.kind = XR_JUMPS,
 	                                  .region = j->region + (statements > 0),
 	                                  .bytes = j->bytes,

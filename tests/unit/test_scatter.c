@@ -96,8 +96,8 @@ static void others_who_stream_through_the_level_behind_do_not_move_the_capacity(
 {
 	struct xr_arena arena = {0};
 	struct xr_rng rng = {5};
-	struct xr_scatter_point point[40];
-	int right = 0;
+	struct xr_scatter_point point[40] = {{0}};
+	int right = 0, found = 0;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
@@ -123,12 +123,19 @@ static void others_who_stream_through_the_level_behind_do_not_move_the_capacity(
 		                                      .miss = 50,
 		                                      .miss_off = 0.2};
 
-		/* a lap of t cycles a line: t = near + misses (miss + what leaves in a lap of n t cycles) */
-		for (size_t i = 0; i < q.n; i++)
+		struct xr_scatter_answer a;
+
+		/* a lap of t cycles a line: t = near + misses (miss + what leaves in a lap of n t cycles); no quiet machine */
+		for (size_t i = 0; i < q.n; i++) {
 			point[i].cycles /= 1 - (point[i].cycles - 20) / 50 * point[i].lines / (8 * sets) * 0.2;
-		if (xr_scatter_infer(&arena, &q).capacity != 8 * 64 * sets)
-			fail_msg("%g sets: %g KiB", sets, xr_scatter_infer(&arena, &q).capacity / KIB);
+			point[i].cycles *= 1 + 0.08 * xr_rng_unit(&rng);
+		}
+		a = xr_scatter_infer(&arena, &q);
+		found += a.capacity == 8 * 64 * sets;
+		if (a.capacity != 8 * 64 * sets && a.p_capacity > 0.8)
+			fail_msg("%g sets: %g KiB at %g", sets, a.capacity / KIB, a.p_capacity);
 	}
+	assert_true(found >= 3);
 	xr_arena_release(&arena);
 }
 
