@@ -131,11 +131,10 @@ static double take(struct xr_jumps *j, const struct xr_reading *r, bool full, bo
 
 int xr_jumps_learn(struct xr_jumps *j, unsigned statements)
 {
+	enum { TRIES = 5 }; /* others may spoil a reading */
 	static const struct xr_effort once = {.samples = 1, .samples_max = 1};
 	const struct xr_span alone = {.base = 0, .stride = 0, .count = 1};
 	struct xr_spec spec = {.kind = XR_WALK};
-	struct xr_reading reading;
-	bool quiet = true;
 	spec.walk = (struct xr_walk_spec){.kind = XR_JUMPS,
 	                                  .region = j->region + (statements > 0),
 	                                  .bytes = j->bytes,
@@ -143,9 +142,15 @@ int xr_jumps_learn(struct xr_jumps *j, unsigned statements)
 	                                  .span = &alone,
 	                                  .n_spans = 1,
 	                                  .seed = 1};
-	if (xr_run_time_with(j->run, &once, &spec, 1, &reading) != 0)
-		return -1;
-	(void)take(j, &reading, statements > 0, &quiet);
+	for (int i = 0; i < TRIES; i++) {
+		struct xr_reading reading;
+		if (xr_run_time_with(j->run, &once, &spec, 1, &reading) != 0)
+			return -1;
+		if (reading.status == XR_READ_OK && reading.code_bytes >= 1)
+			j->block[statements > 0] = (uint64_t)reading.code_bytes;
+		if (reading.status != XR_READ_FAILED)
+			break;
+	}
 	return 0;
 }
 
