@@ -426,8 +426,8 @@ void xr_proc_stop(struct xr_proc *proc, struct xr_strbuf *how)
 	close(proc->out);
 	int status = 0;
 	const int patience_ms = proc->ends ? END_MS : STOP_MS;
-	for (int i = 0; i < patience_ms && !has_ended(proc->pid);
-	     i++) /* one that crashed or was told to quit ends by itself */
+	/* one that crashed or was told to quit ends by itself */
+	for (int i = 0; i < patience_ms && !has_ended(proc->pid); i++)
 		nap();
 	bool killed = !has_ended(proc->pid);
 	kill(-proc->pid, SIGKILL); /* and those it left behind */

@@ -163,10 +163,13 @@ static double latency_of(const struct xr_outer *o, size_t level)
 	return xr_snap_integer(o->h.level[level].latency, fmax(0.15, 0.02 * o->h.level[level].latency));
 }
 
-/* A cache this near is whole cycles away. Else others were in the way, or lines stayed in the nearer one by chance. */
+/* A cache this near is whole cycles away. Else others were in the way, or lines stayed in the nearer one by chance. And
+ * where others come and go, they may have been in the way by whole cycles, too. */
 double xr_outer_sure_of_latency(const struct xr_outer *o, size_t level)
 {
-	return latency_of(o, level) == round(latency_of(o, level)) ? 1 : 0.85;
+	const bool whole = latency_of(o, level) == round(latency_of(o, level));
+
+	return whole && !xr_hierarchy_is_restless(&o->h) ? 1 : 0.85;
 }
 
 static void put_levels(struct xr_outer *o)
