@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "target/model/core.h"
 
+#include "nano/emit.h"
 #include "target/model/text.h"
 
 #include <stdio.h>
@@ -246,6 +247,7 @@ int xr_core_demand(const struct xr_machine *machine, const struct xr_ops_spec *o
 		double chain = chain_of(stream, s[i].latency, machine->spill_cycles, s[i].calls > 0 ? 0 : spilled[i]);
 		out->chain = max(out->chain, part * chain);
 	}
+	out->chain = max(out->chain, 1.0 / xr_ops_body(ops)); /* the loop's own counter */
 	return 0;
 }
 

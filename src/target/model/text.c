@@ -28,6 +28,7 @@ struct compiler {
 	struct xr_text_cost *out;
 	char *reason;
 	int depth;
+	bool does; /* something that no compiler removes */
 	bool failed;
 };
 
@@ -211,9 +212,22 @@ static struct value expression(struct compiler *c, int level)
 
 /* ---- statements ---- */
 
+/* p0 = p0: nothing is left of it. */
+static bool is_itself(struct compiler *c, int to)
+{
+	const char *back = c->at;
+	bool itself = take_variable(c) == to;
+	blanks(c);
+	itself = itself && (!*c->at || *c->at == ';');
+	c->at = back;
+	return itself;
+}
+
 static void statement(struct compiler *c)
 {
 	int to = take_variable(c);
+	bool does = c->does;
+	c->does = true;
 	if (to < 0) {
 		fail(c, true, "expected an assignment to p0 … p9");
 		return;
@@ -229,10 +243,12 @@ static void statement(struct compiler *c)
 	}
 	if (take(c, "++") || take(c, "--"))
 		c->variable[to] = operate(c, XR_ADD, c->variable[to], (struct value){0});
-	else if (take(c, "="))
+	else if (take(c, "=")) {
+		c->does = does || !is_itself(c, to);
 		c->variable[to] = expression(c, 0);
-	else
+	} else {
 		fail(c, true, "expected '='");
+	}
 }
 
 int xr_text_cost(const struct xr_machine *machine, const char *text, enum xr_type type, struct xr_text_cost *out,
@@ -241,7 +257,6 @@ int xr_text_cost(const struct xr_machine *machine, const char *text, enum xr_typ
 	struct compiler c = {.machine = machine, .type = type, .at = text, .out = out, .reason = reason};
 	*out = (struct xr_text_cost){0};
 	c.variable[0].varies = true;
-	bool writes = false;
 	while (!c.failed) {
 		blanks(&c);
 		if (!*c.at)
@@ -249,17 +264,14 @@ int xr_text_cost(const struct xr_machine *machine, const char *text, enum xr_typ
 		if (take(&c, ";"))
 			continue;
 		statement(&c);
-		writes = true;
 		blanks(&c);
 		if (!c.failed && *c.at && *c.at != ';')
 			fail(&c, true, "expected ';'");
 	}
-	if (!c.failed && !writes)
-		fail(&c, true, "no statement");
 	if (c.failed)
 		return -1;
 	out->latency = c.variable[0].varies ? c.variable[0].ready : 0;
 	if (!(out->slots > 0) && !(out->software > 0))
-		out->slots = 1; /* at least the assignment itself is done */
+		out->slots = c.does; /* at least the assignment itself is done */
 	return 0;
 }
