@@ -244,8 +244,15 @@ static int refine(struct xr_target *target, const struct xr_effort *effort, cons
 		if (status)
 			break;
 		done += rounds;
-		for (size_t j = 0; j < k; j++)
-			read_point(target, &specs[idx[j]], &lists[idx[j]], &out[idx[j]]);
+		for (size_t j = 0; j < k; j++) {
+			struct xr_reading *r = &out[idx[j]];
+			const bool answered = r->status == XR_READ_OK;
+			read_point(target, &specs[idx[j]], &lists[idx[j]], r);
+			if (answered && r->status != XR_READ_OK && lists[idx[j]].n && done < effort->samples_max) {
+				r->status = XR_READ_OK; /* of so few, disturbed ones may make a time that cannot be */
+				r->spread = 1;
+			}
+		}
 	}
 	free(idx);
 	return status;

@@ -22,7 +22,7 @@
 enum { LOG_MAX = 4096, LINE_MAX_BYTES = 1 << 20, OUTPUT_MAX = 1 << 20, AT_ONCE = 64 };
 static const double send_patience_s = 60, look_s = 0.1;
 /* For the end of one that we stop, and of one that has closed its pipes: on a busy machine it may not get to it at once. */
-enum { STOP_MS = 20, END_MS = 2000 };
+enum { STOP_MS = 20, END_MS = 5000 };
 
 /* ---- pipes ---- */
 
@@ -388,6 +388,15 @@ int xr_proc_line(struct xr_proc *proc, double timeout_s, const struct xr_watch *
 		if (more <= 0)
 			return more;
 	}
+}
+
+double xr_proc_used_s(const struct xr_proc *proc)
+{
+	clockid_t clock;
+	struct timespec used;
+	if (!proc->pid || clock_getcpuclockid(proc->pid, &clock) || clock_gettime(clock, &used))
+		return -1;
+	return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
 }
 
 static const char *signal_word(int sig)

@@ -37,6 +37,8 @@ int xr_proc_send(struct xr_proc *proc, const char *text, size_t len, const struc
 /* 1: a line (without newline) is in *line, valid until the next call; 0: it ended; -1: nothing for timeout_s
  * seconds, or the watch is over; -2: a line longer than any of ours. */
 int xr_proc_line(struct xr_proc *proc, double timeout_s, const struct xr_watch *watch, const char **line);
+/* CPU time that it has used, its children's not counted; negative where that cannot be known. */
+double xr_proc_used_s(const struct xr_proc *proc);
 /* Kills it if it still runs, reaps it, and says in words how it ended ("killed by SIGSEGV (Segmentation fault)",
  * "exited with status 70: …"; "" for one that had to be killed). `how` may be NULL. */
 void xr_proc_stop(struct xr_proc *proc, struct xr_strbuf *how);

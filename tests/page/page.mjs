@@ -18,10 +18,12 @@ function promise(name, holds, what = "") {
   console.log(`${holds ? "ok" : "not ok"} page: ${name}`);
 }
 
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+const patience_ms = 300000; // for what hangs: a busy machine takes its time
+const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"], timeout: patience_ms });
 
 async function open(name, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, bypassCSP: options.bypassCSP ?? false, ...options });
+  context.setDefaultTimeout(patience_ms);
   const page = await context.newPage();
   page.complaints = [];
   page.requests = [];

@@ -13,7 +13,7 @@ try() { # NAME WIRE STATUSES WORDS [FACTS]: with this script as the wire xray en
 	chmod +x "$TMPDIR/wire-$1"
 	sed "s|^runner =.*|runner = $TMPDIR/wire-$1|" "$TMPDIR/board/target.ini" > "$TMPDIR/board/$1.ini"
 	# shellcheck disable=SC2086 # a list of facts
-	timeout 200 "$XRAY" --target "$TMPDIR/board/$1.ini" --json "$TMPDIR/$1.json" ${5:-timer op.add.i32} > "$TMPDIR/$1.log" 2>&1
+	timeout 600 "$XRAY" --target "$TMPDIR/board/$1.ini" --json "$TMPDIR/$1.json" ${5:-timer op.add.i32} > "$TMPDIR/$1.log" 2>&1
 	status=$?
 	echo "$status" | grep -qx "$3" && grep -q "$4" "$TMPDIR/$1.log" "$TMPDIR/$1.json" 2> /dev/null
 	result "$1: status $3, says '$4'" $? "$TMPDIR/$1.log"
@@ -48,7 +48,7 @@ case "$*" in *-dumpmachine* | *-E* | *-S* | *' -c '*) exit 0 ;; esac
 CC
 chmod +x "$TMPDIR/small-cc"
 sed "s|^cc =.*|cc = $TMPDIR/small-cc|" "$TMPDIR/board/target.ini" > "$TMPDIR/board/small.ini"
-timeout 300 "$XRAY" --target "$TMPDIR/board/small.ini" --json "$TMPDIR/small.json" --quiet timer op.add.i32 > "$TMPDIR/small.log" 2>&1
+timeout 600 "$XRAY" --target "$TMPDIR/board/small.ini" --json "$TMPDIR/small.json" --quiet timer op.add.i32 > "$TMPDIR/small.log" 2>&1
 grep -q '"timer.resolution": {"status": "ok"' "$TMPDIR/small.json"
 result 'out of memory: what fits is measured' $? "$TMPDIR/small.log"
 gone "$TMPDIR/wire-"

@@ -41,7 +41,7 @@ near() {
 
 # gone WORDS: nobody runs whose command has these words, after a while for those who are just being killed
 gone() {
-	for _ in $(seq 20); do
+	for _ in $(seq 120); do
 		pgrep -f "$1" > /dev/null 2>&1 || return 0
 		sleep 0.5
 	done

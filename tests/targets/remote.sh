@@ -39,7 +39,7 @@ if [ -n "$server" ] && command -v ssh > /dev/null && ssh-keygen -q -t ed25519 -N
 	[ "$(id -u)" != 0 ] || [ -d /run/sshd ] || mkdir -p /run/sshd # where it puts itself away
 	"$server" -D -e -f "$TMPDIR/sshd_config" 2> "$TMPDIR/sshd.log" &
 	sshd=$!
-	for _ in $(seq 60); do # on a busy machine it takes a while to start
+	for _ in $(seq 240); do # on a busy machine it takes a while to start
 		ssh -F "$TMPDIR/ssh_config" -o BatchMode=yes board true 2> "$TMPDIR/ssh.log" && break
 		sleep 0.5
 	done
@@ -53,10 +53,10 @@ if [ -n "$server" ] && command -v ssh > /dev/null && ssh-keygen -q -t ed25519 -N
 		rm -f "$TMPDIR/ssh.json"
 	done
 	# the server goes while it is asked: said, with a status, and nothing stays
-	XRAY_SSH="ssh -F $TMPDIR/ssh_config" timeout 120 "$XRAY" --runner 'targets/over-ssh board' --quiet cache tlb op \
+	XRAY_SSH="ssh -F $TMPDIR/ssh_config" timeout 600 "$XRAY" --runner 'targets/over-ssh board' --quiet cache tlb op \
 		> "$TMPDIR/gone.log" 2>&1 &
 	asks=$!
-	for _ in $(seq 60); do # it is there, and asked
+	for _ in $(seq 300); do # it is there, and asked
 		pgrep -f "$TMPDIR/far/xray" > /dev/null 2>&1 && break
 		sleep 1
 	done
@@ -67,7 +67,7 @@ if [ -n "$server" ] && command -v ssh > /dev/null && ssh-keygen -q -t ed25519 -N
 	status=$?
 	[ $status -gt 0 ] && [ $status -lt 5 ]
 	result "remote: a server that goes away is said, with a status ($status)" $? "$TMPDIR/gone.log"
-	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do # whoever runs there notices, and cleans up
+	for _ in $(seq 120); do # whoever runs there notices, and cleans up
 		ls "$TMPDIR/far" > "$TMPDIR/left"
 		grep -q . "$TMPDIR/left" || break
 		sleep 1
@@ -87,7 +87,7 @@ shift
 head -n 3 | "$program" "$@"
 RUN
 chmod +x "$TMPDIR/breaks.sh"
-timeout 120 "$XRAY" --runner "$TMPDIR/breaks.sh" --quiet --quick timer frequency > "$TMPDIR/breaks.log" 2>&1
+timeout 600 "$XRAY" --runner "$TMPDIR/breaks.sh" --quiet --quick timer frequency > "$TMPDIR/breaks.log" 2>&1
 status=$?
 [ $status != 0 ] && [ $status -lt 5 ]
 result 'remote: a connection that breaks is said, with a status' $? "$TMPDIR/breaks.log"

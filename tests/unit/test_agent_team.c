@@ -68,6 +68,18 @@ static struct xr_agent_team *make(struct xr_team_pool *pool, const char *line, c
 	return team;
 }
 
+/* A round. On a busy machine a thread may get no time to run for as long as a team waits: that is said, and tried again. */
+static int round_of(struct xr_agent_team *team, struct xr_team_sample *sample)
+{
+	int n = -1;
+	for (int tries = 0; tries < 20 && n < 0; tries++) {
+		n = xr_team_round(team, 30000, sample, 1);
+		if (n < 0 && !strstr(xr_team_error(team), "no time to run"))
+			break;
+	}
+	return n;
+}
+
 static void every_kind_gives_samples(void **state)
 {
 	(void)state;
@@ -88,7 +100,7 @@ static void every_kind_gives_samples(void **state)
 		assert_non_null(team);
 		for (int round = 0; round < 2; round++) {
 			struct xr_team_sample s;
-			int n = xr_team_round(team, 30000, &s, 1);
+			int n = round_of(team, &s);
 			if (n != 1)
 				print_error("%s: %s\n", lines[i], xr_team_error(team));
 			assert_int_equal(n, 1);
@@ -185,7 +197,7 @@ static void a_cpu_that_is_not_there_is_an_error_not_a_hang(void **state)
 	assert_non_null(strstr(xr_team_error(team), "60000"));
 	xr_team_free(team);
 	team = make(pool, "together 0 0 2 -1 0 -1 0", &work, 1, error, sizeof error); /* the pool is still good */
-	assert_int_equal(xr_team_round(team, 30000, &s, 1), 1);
+	assert_int_equal(round_of(team, &s), 1);
 	xr_team_free(team);
 	xr_pool_free(pool);
 }
@@ -205,7 +217,7 @@ static void a_thread_that_cannot_be_started_is_named(void **state)
 	threads_left = -1; /* there is room again */
 	xr_team_free(team);
 	team = make(pool, "together 0 0 3 -1 0 -1 0 -1 0", &work, 1, error, sizeof error);
-	assert_int_equal(xr_team_round(team, 30000, &s, 1), 1);
+	assert_int_equal(round_of(team, &s), 1);
 	xr_team_free(team);
 	xr_pool_free(pool);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The host target: whatever a specification does, it costs itself and nothing else. Nothing here looks at times. */
 #include "nano/emit.h"
+#include "target/host/host.h"
 #include "target/host/os.h"
 #include "target/open.h"
 #include "util/files.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +114,31 @@ static void the_resident_agent_survives_a_batch_that_kills_its_own(void **state)
 	xr_target_free(target);
 }
 
+/* It does not run for longer than it may be silent: somebody else has its CPU. */
+static void an_agent_that_gets_no_time_is_waited_for(void **state)
+{
+	struct xr_target *target = open_host(NULL);
+	struct xr_error err = {0};
+	struct xr_spec clock = {.kind = XR_CLOCK};
+	struct xr_reading r;
+	(void)state;
+	assert_non_null(target);
+	const pid_t agent = ((struct xr_host *)target)->resident.pid;
+	assert_int_equal(kill(agent, SIGSTOP), 0);
+	pid_t waker = fork();
+	if (!waker) {
+		sleep(4);
+		kill(agent, SIGCONT);
+		_exit(0);
+	}
+	assert_int_equal(xr_target_time(target, &brief, &clock, 1, &r, &err), 0);
+	if (r.status != XR_READ_OK)
+		fail_msg("%s", r.reason);
+	assert_int_equal(((struct xr_host *)target)->resident.pid, agent);
+	waitpid(waker, NULL, 0);
+	xr_target_free(target);
+}
+
 static void it_goes_on_on_every_cpu(void **state)
 {
 	struct xr_target *target = open_host(NULL);
@@ -203,6 +230,7 @@ int main(void)
 		cmocka_unit_test(only_the_guilty_statement_fails),
 		cmocka_unit_test(a_statement_that_never_ends_is_given_up),
 		cmocka_unit_test(the_resident_agent_survives_a_batch_that_kills_its_own),
+		cmocka_unit_test(an_agent_that_gets_no_time_is_waited_for),
 		cmocka_unit_test(it_goes_on_on_every_cpu),
 		cmocka_unit_test(both_forms_and_a_baked_program_give_readings),
 		cmocka_unit_test(a_cache_is_used_again_and_never_trusted_when_others_can_write_it),

@@ -23,6 +23,7 @@ struct made_up {
 	double slow_share; /* of samples that are hit and take twice as long */
 	double drift;      /* the clock slows down by this share over the rounds */
 	bool say_hit;
+	int stalled; /* so many rounds at first whose shorter run takes longer than the longer one */
 	int round;
 };
 
@@ -45,7 +46,8 @@ static int rounds(struct xr_target *target, const size_t *idx, size_t k, int n, 
 			double slow = hit ? 2 : 1;
 			xr_raw_add(&lists[idx[j]], (struct xr_raw){.long_ns = (40 + 2 * 10000) * stretch * slow,
 			                                           .long_ops = 10000,
-			                                           .short_ns = (40 + 2 * 2500) * stretch,
+			                                           .short_ns = (40 + 2 * 2500) * stretch *
+			                                                       (m->round < m->stalled ? 10 : 1),
 			                                           .short_ops = 2500,
 			                                           .ref_ns = 0.5 * stretch,
 			                                           .hit = hit && m->say_hit});
@@ -103,6 +105,22 @@ static void disturbed_samples_do_not_decide(void **state)
 	assert_true(r.spread > 0.01);
 	assert_true(r.samples > 9); /* more rounds, since they disagree */
 	xr_target_free(&unknown.target);
+}
+
+/* Times less than nothing: more rounds may mend it; when nothing does, there is no reading. */
+static void a_time_that_cannot_be_is_asked_for_again(void **state)
+{
+	struct made_up once = {.stalled = 9}, always = {.stalled = 1000};
+	(void)state;
+	struct xr_reading r = reading_of(&once);
+	assert_int_equal(r.status, XR_READ_OK);
+	assert_true(fabs(r.cycles - 4) < 0.01);
+	assert_true(r.samples > 9);
+	xr_target_free(&once.target);
+	r = reading_of(&always);
+	assert_int_equal(r.status, XR_READ_FAILED);
+	assert_true(*r.reason && always.round == 45);
+	xr_target_free(&always.target);
 }
 
 static void a_recording_answers_as_the_machine_did(void **state)
@@ -236,6 +254,7 @@ int main(void)
 		cmocka_unit_test(two_lengths_cancel_the_clock),
 		cmocka_unit_test(the_reference_cancels_a_drifting_clock),
 		cmocka_unit_test(disturbed_samples_do_not_decide),
+		cmocka_unit_test(a_time_that_cannot_be_is_asked_for_again),
 		cmocka_unit_test(a_recording_answers_as_the_machine_did),
 		cmocka_unit_test(a_recording_keeps_what_engines_look_at),
 		cmocka_unit_test(long_specifications_have_short_names_of_their_own),
