@@ -220,6 +220,13 @@ static void say_conditions(const struct xr_conditions *c, bool waiting)
 	}
 }
 
+/* What takes no longer than a look around is measured without one: who disturbed it is said afterwards. */
+static bool worth_a_look(const struct settings *s, const struct xr_plan *plan)
+{
+	const double short_s = 2;
+	return s->wait_s > 0 || (!s->quiet && xr_plan_cost_s(plan) >= short_s);
+}
+
 void cli_look_around(const struct settings *s, struct xr_session *session)
 {
 	const double glance_s = 0.25, look_s = 1; /* ticks of the OS are 10 ms: 25 of them tell a twentieth */
@@ -243,11 +250,14 @@ struct xr_description *cli_measure(const struct settings *s, const char *const *
 	struct xr_session *session = NULL;
 	struct xr_description *d = NULL;
 	double start_s = now_s();
+	bool looked = false;
 	plan.select = select;
 	plan.n_select = n_select;
 	if (!xr_plan_check(&plan, &err) && !(s->json && cli_can_write(s->json, &err)) &&
 	    (session = cli_open(s, &err))) {
-		cli_look_around(s, session);
+		looked = worth_a_look(s, &plan);
+		if (looked)
+			cli_look_around(s, session);
 		start_s += s->wait_s > 0 ? now_s() - start_s : 0; /* waiting was asked for besides */
 		if (plan.budget_s > 0)                            /* opening is part of what a person waits for */
 			plan.budget_s = fmax(plan.budget_s - (now_s() - start_s), 1e-9);
@@ -260,6 +270,8 @@ struct xr_description *cli_measure(const struct settings *s, const char *const *
 		return NULL;
 	}
 	*exit = (int)outcome->exit;
+	if (!looked && !s->quiet)
+		xr_report_disturbed(stderr, d, "xray: ");
 	say_how_it_went(s, outcome);
 	if (s->json && xr_description_write(d, s->json, &err))
 		*exit = cli_fail(&err);

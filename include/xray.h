@@ -126,6 +126,9 @@ struct xr_description;
 /* Do all selectors fit something? Needs no session; -1 with the nearest that would in the error. */
 int xr_plan_check(const struct xr_plan *plan, struct xr_error *err);
 
+/* About how many seconds a plan takes, with what it needs, when nothing is compiled yet. -1: a selector fits nothing. */
+double xr_plan_cost_s(const struct xr_plan *plan);
+
 /* NULL only for wrong use (unknown fact) or a target that gave nothing at all. outcome may be NULL. */
 struct xr_description *xr_session_measure(struct xr_session *session, const struct xr_plan *plan,
                                           struct xr_outcome *outcome, struct xr_error *err);

@@ -166,7 +166,7 @@ static double deadline_s(const struct xr_run *run)
 		if (xr_micro_is_main(run->order.step[i].micro) == matters)
 			ahead_s += weight_s(run->order.step[i].micro);
 	double share_s = (end_s - now_s) * weight_s(run->step->micro) / (ahead_s > 0 ? ahead_s : 1);
-	double patience_s = overdraft * run->step->micro->cost_s * xr_run_truth(run) * hurry + 1;
+	double patience_s = overdraft * xr_run_cost_s(run, run->step->micro) * xr_run_truth(run) * hurry + 1;
 	if (run->index + 1 == run->order.n || !matters)
 		share_s = end_s - now_s;
 	/* costs are rough, and the first to come is needed by the others: twice its share; more for a short one, which has
@@ -257,7 +257,7 @@ static void note_spent(struct xr_run *run)
 	json_object_set_new(spent, run->step->micro->id, json_real(spent_s));
 	if (run->end == XR_END_DONE) { /* only those that ran to their end show what estimates are worth */
 		const int kind = xr_micro_mostly_compiles(run->step->micro);
-		run->cost_done_s[kind] += run->step->micro->cost_s * (run->quick ? quick_cost : 1);
+		run->cost_done_s[kind] += xr_run_cost_s(run, run->step->micro) * (run->quick ? quick_cost : 1);
 		run->spent_done_s[kind] += spent_s;
 	}
 	run->step_fraction = 1;

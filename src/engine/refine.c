@@ -78,7 +78,7 @@ void xr_refine_after(struct xr_run *run, uint64_t seed, enum xr_end *ends, struc
 	for (run->index = 0; run->index < run->order.n; run->index++) {
 		const enum xr_end ended = ends[run->index];
 		run->step = &run->order.step[run->index];
-		double cost_s = run->step->micro->cost_s * xr_run_truth(run);
+		double cost_s = xr_run_cost_s(run, run->step->micro) * xr_run_truth(run);
 		bool ran = ended == XR_END_DONE || ended == XR_END_BUDGET || ended == XR_END_BLOCKED;
 		if (!ran || xr_now_s() + cost_s > run->end_s || !is_wanting(run, run->step))
 			continue;

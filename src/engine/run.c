@@ -148,6 +148,15 @@ void xr_run_cycle(struct xr_run *run, double reference_cycles)
 
 /* ---- progress ---------------------------------------------------------------------------------------------------- */
 
+/* Two compilations at a time take half as long; the last of many, and linking, wait for nobody: more CPUs gain little. */
+double xr_run_cost_s(const struct xr_run *run, const struct xr_micro *micro)
+{
+	const double n = run->target ? xr_target_info(run->target)->n_cpus : 1;
+	const double pairs = n * (n - 1), pairs_of_16 = 16 * 15;
+	return micro->cost_s * (micro->by_pairs ? pairs / pairs_of_16 : 1) /
+	       (xr_micro_mostly_compiles(micro) && n > 1 ? 2 : 1);
+}
+
 double xr_run_truth(const struct xr_run *run)
 {
 	/* the estimates carry the weight of one second, so that the first quick step does not decide alone */
@@ -170,7 +179,7 @@ double xr_run_estimate_s(const struct xr_run *run)
 		const struct xr_micro *micro = run->order.step[i].micro;
 		double share = i > run->index ? 1 : i == run->index ? 1 - run->step_fraction : 0;
 		share += i < run->index && !strcmp(micro->id, "noise"); /* it is looked at once more at the end */
-		ahead_s[xr_micro_mostly_compiles(micro)] += micro->cost_s * share;
+		ahead_s[xr_micro_mostly_compiles(micro)] += xr_run_cost_s(run, micro) * share;
 	}
 	for (int i = 0; i < 2; i++)
 		sum_s += ahead_s[i] * (run->spent_done_s[i] + trusted_s[i]) / (run->cost_done_s[i] + trusted_s[i]);

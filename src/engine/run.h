@@ -42,6 +42,7 @@ struct xr_run {
 };
 
 double xr_now_s(void);
+double xr_run_cost_s(const struct xr_run *run, const struct xr_micro *micro); /* on this many CPUs */
 /* Runs run->step, the run->index-th of the order; ends: how those before it ended. */
 void xr_run_step(struct xr_run *run, uint64_t seed, const enum xr_end *ends);
 void xr_run_report(struct xr_run *run, const char *what, bool finished);

@@ -128,18 +128,33 @@ static int usable(const struct xr_session *session, const struct xr_plan *plan, 
 	return sound_plan(plan, err);
 }
 
-int xr_plan_check(const struct xr_plan *plan, struct xr_error *err)
+/* -1: a selector fits nothing, and err says which one. */
+static double plan_cost_s(const struct xr_plan *plan, struct xr_error *err)
 {
 	static const struct xr_plan everything = {0};
 	struct xr_arena arena = {0};
 	struct xr_order order;
+	double sum_s = 0;
 	if (sound_plan(plan, err))
 		return -1;
 	if (!plan)
 		plan = &everything;
-	int rc = xr_order_make(&order, &arena, xr_micro_table, plan->select, plan->n_select, false, err);
+	if (xr_order_make(&order, &arena, xr_micro_table, plan->select, plan->n_select, false, err))
+		sum_s = -1;
+	for (size_t i = 0; sum_s >= 0 && i < order.n; i++)
+		sum_s += order.step[i].micro->cost_s;
 	xr_arena_release(&arena);
-	return rc;
+	return sum_s;
+}
+
+int xr_plan_check(const struct xr_plan *plan, struct xr_error *err)
+{
+	return plan_cost_s(plan, err) < 0 ? -1 : 0;
+}
+
+double xr_plan_cost_s(const struct xr_plan *plan)
+{
+	return plan_cost_s(plan, NULL);
 }
 
 /* Everything the plan asks for; or how long the statement takes, where there is one. */

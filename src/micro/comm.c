@@ -565,6 +565,7 @@ const struct xr_micro xr_micro_comm = {
 	.finds = finds,
 	.needs = needs,
 	.cost_s = 4,
+	.by_pairs = true,
 	.kinds = 1u << XR_TEAM,
 	.run = run_comm,
 };

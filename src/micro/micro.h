@@ -32,7 +32,8 @@ struct xr_micro {
 	                            * have run, whatever it found. A fact's id or pattern ("cache.l1d.line"): it must be
 	                            * found, else this one does not run and its facts say so; of the micro-benchmark that
 	                            * finds it only those facts are wanted */
-	double cost_s;             /* about, on a 2020s machine, compiling included */
+	double cost_s;             /* about, on a 2020s machine, compiling one thing after the other included */
+	bool by_pairs;             /* grows with the pairs of CPUs; cost_s is for 16 CPUs */
 	unsigned kinds;            /* nano-benchmark kinds without which it cannot work: bits as in xr_target_info.kinds */
 	const char *(*supported)(const struct xr_run *run); /* NULL: yes, or why not. May itself be NULL: always */
 	int (*run)(struct xr_run *run);                     /* 0; -1 only when xr_run_time() said so */

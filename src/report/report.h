@@ -23,6 +23,9 @@ void xr_report_terminal(FILE *out, const struct xr_description *d, const struct 
 void xr_report_facts(FILE *out, const struct xr_description *d, const struct xr_style *style, const char *const *select,
                      size_t n_select, bool verbose);
 
+/* Who disturbed the run: a line for each, with these words in front; nothing where nobody did. */
+void xr_report_disturbed(FILE *out, const struct xr_description *d, const char *front);
+
 /* A C header, C89 and C++: #define PREFIX_HAS_…, PREFIX_… and PREFIX_CONF_… for each fact that is at least
  * `least` sure. -1: the prefix is no C name. */
 int xr_report_header(FILE *out, const struct xr_description *d, const char *prefix, double least, struct xr_error *err);

@@ -125,6 +125,18 @@ static void print_disturbed(const struct page *page)
 			        paint(page, "\033[0m"));
 }
 
+void xr_report_disturbed(FILE *out, const struct xr_description *d, const char *front)
+{
+	const json_t *target = xr_description_target_const(d);
+	const json_t *words = json_object_get(json_object_get(target, "conditions"), "words");
+	struct xr_arena arena = {0};
+	for (size_t i = 0; i < json_array_size(words); i++)
+		if (json_is_string(json_array_get(words, i)))
+			fprintf(out, "%s%s\n", front,
+			        xr_safe_text(&arena, json_string_value(json_array_get(words, i))));
+	xr_arena_release(&arena);
+}
+
 static void print_top(const struct page *page)
 {
 	const struct xr_description *d = page->d;

@@ -7,7 +7,7 @@
 #include "util/arena.h"
 
 const char *xr_value_words(struct xr_arena *arena, const json_t *value, const char *unit); /* "" when NULL */
-const char *xr_safe_text(struct xr_arena *arena, const char *text); /* control characters become blanks */
+const char *xr_safe_text(struct xr_arena *arena, const char *text); /* control characters are spelled out */
 
 /* A fact's value with a `?` behind it when it is in doubt, `~` when it is less than `sure` (xr_trust_usual in reports);
  * "" when it has none. */

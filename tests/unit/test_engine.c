@@ -97,16 +97,21 @@ static const char *const needs_broken[] = {"broken", NULL}, *const needs_a[] = {
 			 *const needs_b[] = {"size.b", NULL};
 static const char *const needs_none_such[] = {"none_such", NULL}, *const needs_user[] = {"user", NULL};
 
-static const struct xr_micro clock_micro = {"clock", "the clock", clock_finds, NULL, 1,
-                                            0,       NULL,        run_clock,   NULL, false};
-static const struct xr_micro sizes_micro = {"sizes",      "sizes", sizes_finds, needs_clock, 0.1,
-                                            1u << XR_OPS, NULL,    run_sizes,   NULL,        false};
-static const struct xr_micro broken_micro = {"broken", "gives up", broken_finds, nothing, 3,
-                                             0,        NULL,       run_broken,   NULL,    false};
-static const struct xr_micro walker_micro = {"walker",      "walks", user_finds, NULL, 1,
-                                             1u << XR_WALK, NULL,    run_user,   NULL, false};
-static const struct xr_micro absent_micro = {"absent", "absent", user_finds, NULL, 1,
-                                             0,        not_here, run_user,   NULL, false};
+static const struct xr_micro clock_micro = {
+	.id = "clock", .title = "the clock", .finds = clock_finds, .cost_s = 1, .run = run_clock};
+static const struct xr_micro sizes_micro = {.id = "sizes",
+                                            .title = "sizes",
+                                            .finds = sizes_finds,
+                                            .needs = needs_clock,
+                                            .cost_s = 0.1,
+                                            .kinds = 1u << XR_OPS,
+                                            .run = run_sizes};
+static const struct xr_micro broken_micro = {
+	.id = "broken", .title = "gives up", .finds = broken_finds, .needs = nothing, .cost_s = 3, .run = run_broken};
+static const struct xr_micro walker_micro = {
+	.id = "walker", .title = "walks", .finds = user_finds, .cost_s = 1, .kinds = 1u << XR_WALK, .run = run_user};
+static const struct xr_micro absent_micro = {
+	.id = "absent", .title = "absent", .finds = user_finds, .cost_s = 1, .supported = not_here, .run = run_user};
 
 static const char *const thinker_finds[] = {"user.ok", "user.deep", NULL};
 static const struct xr_micro thinker_micro = {
@@ -114,7 +119,8 @@ static const struct xr_micro thinker_micro = {
 
 static struct xr_micro user_of(const char *const *needs)
 {
-	return (struct xr_micro){"user", "uses", user_finds, needs, 0.5, 0, NULL, run_user, NULL, false};
+	return (struct xr_micro){
+		.id = "user", .title = "uses", .finds = user_finds, .needs = needs, .cost_s = 0.5, .run = run_user};
 }
 
 /* ---- running them ------------------------------------------------------------------------------------------------ */
@@ -587,6 +593,18 @@ static void an_estimate_tells_compiling_from_timing(void **state)
 	assert_true(last_s > 0 && last_s < 2); /* the noise */
 	run.index = 3;
 	assert_true(xr_run_estimate_s(&run) < 1e-9);
+	struct fake fake;
+	const struct xr_micro pairs = {.id = "c", .cost_s = 4, .by_pairs = true};
+	fake_init(&fake);
+	fake.target.info.n_cpus = 16;
+	run.target = &fake.target;
+	assert_float_equal(xr_run_cost_s(&run, &pairs), 4, 1e-6);
+	assert_float_equal(xr_run_cost_s(&run, &compiles), 2, 1e-6); /* two at a time */
+	assert_float_equal(xr_run_cost_s(&run, &walks), 10, 1e-6);
+	fake.target.info.n_cpus = 2;
+	assert_true(xr_run_cost_s(&run, &pairs) < 0.1);
+	assert_float_equal(xr_run_cost_s(&run, &compiles), 2, 1e-6);
+	fake_release(&fake);
 }
 
 int main(void)

@@ -372,6 +372,28 @@ static void reports_fit_narrow_terminals(void **state)
 	xr_description_free(d);
 }
 
+/* Selections have no head: who disturbed the run is said apart. */
+static void who_disturbed_is_said_and_nothing_else(void **state)
+{
+	static const char busy[] = "{\"schema\": 1, \"target\": {\"conditions\": {\"words\": [\"cc1 used 41 %\", 7, "
+				   "\"a\\u001b[31mb\"]}}, \"facts\": {}}",
+			  quiet[] = "{\"schema\": 1, \"target\": {\"conditions\": {\"words\": []}}, \"facts\": {}}";
+	static const struct {
+		const char *text, *said;
+	} cases[] = {{busy, "xray: cc1 used 41 %\nxray: a\\x1b[31mb\n"}, {quiet, ""}};
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct xr_error err = {0};
+		struct page page;
+		struct xr_description *d = xr_description_parse(cases[i].text, strlen(cases[i].text), "test", &err);
+		assert_non_null(d);
+		xr_report_disturbed(open_page(&page), d, "xray: ");
+		assert_string_equal(close_page(&page), cases[i].said);
+		free(page.text);
+		xr_description_free(d);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +409,7 @@ int main(void)
 		cmocka_unit_test(a_tenth_of_a_cycle_is_no_difference),
 		cmocka_unit_test(the_page_has_the_description_and_no_markup_of_it),
 		cmocka_unit_test(reports_fit_narrow_terminals),
+		cmocka_unit_test(who_disturbed_is_said_and_nothing_else),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

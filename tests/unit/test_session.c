@@ -114,6 +114,11 @@ static void the_listing_is_whole(void **state)
 	assert_true(n > 3);
 	const struct xr_plan everything = {0};
 	assert_int_equal(xr_plan_check(&everything, NULL), 0); /* no circle */
+	/* a selection costs what it and its needs cost, much less than all */
+	static const char *const l1d[] = {"cache.l1d.capacity"}, *const timer[] = {"timer"};
+	const struct xr_plan first = {.select = l1d, .n_select = 1}, clock = {.select = timer, .n_select = 1};
+	assert_true(xr_plan_cost_s(&first) > xr_plan_cost_s(&clock));
+	assert_true(xr_plan_cost_s(&first) < 2 && xr_plan_cost_s(NULL) > 10 * xr_plan_cost_s(&first));
 }
 
 /* Whatever a caller leaves out: an error or an empty answer. */
@@ -140,6 +145,7 @@ static void null_is_no_reason_to_crash(void **state)
 	assert_int_equal(xr_session_conditions(NULL, 0, NULL), -1);
 	assert_int_equal(xr_session_conditions(session, 0, NULL), -1);
 	assert_int_equal(xr_plan_check(NULL, &err), 0);
+	assert_true(xr_plan_cost_s(&holes) < 0);
 	assert_int_equal(xr_plan_check(&holes, &err), -1);
 	assert_int_equal(xr_plan_check(&nothing, NULL), -1);
 	assert_int_equal(xr_description_count(NULL), 0);
