@@ -86,14 +86,33 @@ static void put_flops(const struct xr_export *e, const char *name, const char *t
 	fputs("}\n", e->out);
 }
 
+/* pycachesim, which kerncraft asks, knows four policies. All others keep what was used last, as LRU does. */
+static const char *policy_there(const char *measured)
+{
+	return !strcmp(measured, "fifo") ? "FIFO" : !strcmp(measured, "random") ? "RR" : "LRU";
+}
+
+static void put_policy(const struct xr_export *e, const char *level)
+{
+	const struct xr_fact *policy = xr_export_fact(e, xr_arena_printf(e->arena, "cache.%s.policy", level));
+	const char *word = policy && json_is_string(policy->value) ? json_string_value(policy->value) : "";
+	fprintf(e->out, "    replacement_policy: %s%s%s\n", policy_there(word), *word ? "  # measured: " : "",
+	        *word ? xr_quote_yaml(e->arena, word) : "");
+}
+
+static void put_throughput(const struct xr_export *e, const char *level)
+{
+	double bytes = cache_number(e, level, "throughput.read", 0); /* to the level above: none above the first */
+	if (bytes > 0 && strcmp(level, "l1d") != 0)
+		fprintf(e->out, "  upstream throughput: [%.4g B/cy, half-duplex]\n", bytes);
+}
+
 static void put_level(const struct xr_export *e, const char *level, const char *name, const char *next, int cores,
                       int smt)
 {
 	double bytes = cache_number(e, level, "capacity", 0), ways = cache_number(e, level, "ways", 0);
 	double line = cache_number(e, level, "line", xr_export_number(e, "cache.l1d.line", 64));
 	int by = cache_count(e, level, "shared_by", !strcmp(level, "l3") ? cores : 1);
-	const struct xr_fact *policy = xr_export_fact(e, xr_arena_printf(e->arena, "cache.%s.policy", level));
-	const char *word = policy && json_is_string(policy->value) ? json_string_value(policy->value) : "LRU";
 	if (!(bytes > 0))
 		return;
 	by = by < 1 || by > cores ? 1 : by;
@@ -102,16 +121,63 @@ static void put_level(const struct xr_export *e, const char *level, const char *
 	        bytes / 1000, (cores + by - 1) / by, by);
 	fprintf(e->out, "  threads per group: %d\n", by * smt);
 	fprintf(e->out,
-	        "  cache per group:\n    sets: %.0f\n    ways: %.0f\n    cl_size: %.0f\n    replacement_policy: %s\n"
+	        "  cache per group:\n    sets: %.0f\n    ways: %.0f\n    cl_size: %.0f\n"
 	        "    write_allocate: %s\n    write_back: %s\n",
-	        fmax(floor(bytes / line / use), 1), use, line, xr_quote_yaml(e->arena, word),
+	        fmax(floor(bytes / line / use), 1), use, line,
 	        cache_number(e, level, "write_allocate", 1) > 0 ? "true" : "false",
 	        cache_number(e, level, "write_back", 1) > 0 ? "true" : "false");
+	put_policy(e, level);
 	if (next)
 		fprintf(e->out, "    load_from: %s\n    store_to: %s\n", next, next);
 	double latency = cache_number(e, level, "latency", 0);
 	if (latency > 0)
 		fprintf(e->out, "  latency: %.4g cy\n", latency);
+	put_throughput(e, level);
+}
+
+static double bandwidth(const struct xr_export *e, const char *level, const char *kernel, const char *cores)
+{
+	return xr_export_number(e, xr_arena_printf(e->arena, "%s.bandwidth.%s%s", level, kernel, cores), 0) / 1e9;
+}
+
+/* What one core gets; of memory, also what all of them get. */
+static void put_results(const struct xr_export *e, const char *level, const char *name, int cores)
+{
+	static const char *const kernels[][2] = {{"load", "read"}, {"copy", "copy"}};
+	bool memory = !strcmp(name, "MEM"), all = memory && cores > 1;
+	const char *one = memory ? ".one" : "";
+	if (!memory && !(xr_export_number(e, xr_arena_printf(e->arena, "%s.capacity", level), 0) > 0))
+		return;
+	for (int i = 0; i < 2; i++) {
+		if (!(bandwidth(e, level, kernels[i][1], one) > 0))
+			return;
+		all &= bandwidth(e, level, kernels[i][1], ".all") > 0;
+	}
+	fprintf(e->out, "    %s:\n      1:\n        threads per core: 1\n        cores: [1", name);
+	fprintf(e->out, all ? ", %d]\n        results:\n" : "]\n        results:\n", cores);
+	for (int i = 0; i < 2; i++) {
+		fprintf(e->out, "          %s: [%.2f GB/s", kernels[i][0], bandwidth(e, level, kernels[i][1], one));
+		if (all)
+			fprintf(e->out, ", %.2f GB/s", bandwidth(e, level, kernels[i][1], ".all"));
+		fputs("]\n", e->out);
+	}
+}
+
+/* In the words of likwid-bench, by which kerncraft measures the same. */
+static void put_benchmarks(const struct xr_export *e, int cores)
+{
+	static const char streams[] =
+		"    %s:\n      FLOPs per iteration: 0\n      read streams: {bytes: 8.00 B, streams: 1}\n"
+		"      read+write streams: {bytes: 0.00 B, streams: 0}\n"
+		"      write streams: {bytes: %d.00 B, streams: %d}\n";
+	fputs("benchmarks:\n  kernels:\n", e->out);
+	fprintf(e->out, streams, "load", 0, 0);
+	fprintf(e->out, streams, "copy", 8, 1);
+	fputs("  measurements:\n", e->out);
+	put_results(e, "cache.l1d", "L1", cores);
+	put_results(e, "cache.l2", "L2", cores);
+	put_results(e, "cache.l3", "L3", cores);
+	put_results(e, "memory", "MEM", cores);
 }
 
 int xr_export_kerncraft(const struct xr_export *e, struct xr_error *err)
@@ -123,7 +189,10 @@ int xr_export_kerncraft(const struct xr_export *e, struct xr_error *err)
 	if (!(hz > 0) || !(line > 0) || !(cache_number(e, "l1d", "capacity", 0) > 0))
 		return xr_export_needs("clock and first cache", err);
 	cores = cores < 1 ? 1 : cores;
-	fprintf(e->out, "kerncraft version: 0.8\nmodel name: %s\n",
+	fprintf(e->out,
+	        "# X-Ray knows no names of ports and none of your compiler's flags: for in-core models add 'in-core model',\n"
+	        "# 'compiler', 'overlapping model' and 'non-overlapping model'.\n"
+	        "kerncraft version: 0.8.4\nmodel name: %s\n",
 	        xr_quote_yaml(e->arena, xr_description_target_text(e->d, "cpu")));
 	fprintf(e->out,
 	        "clock: %.2f GHz\nsockets: 1\ncores per socket: %d\nthreads per core: %d\nNUMA domains per socket: %.0f\n"
@@ -139,8 +208,7 @@ int xr_export_kerncraft(const struct xr_export *e, struct xr_error *err)
 	        cores * smt);
 	if (xr_export_number(e, "memory.latency", 0) > 0)
 		fprintf(e->out, "  latency: %.4g cy\n", xr_export_number(e, "memory.latency", 0));
-	if (xr_export_number(e, "memory.bandwidth.read.all", 0) > 0)
-		fprintf(e->out, "  upstream throughput: %.4g GB/s\n",
-		        xr_export_number(e, "memory.bandwidth.read.all", 0) / 1e9);
+	fputs("  upstream throughput: [full socket memory bandwidth, half-duplex]\n", e->out);
+	put_benchmarks(e, cores);
 	return 0;
 }

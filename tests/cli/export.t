@@ -79,12 +79,41 @@ $ xray export m.json --to kerncraft | sed -n '/level: L2/,/latency/p'
     sets: 1024
     ways: 20
     cl_size: 64
-    replacement_policy: "srrip"
     write_allocate: true
     write_back: true
+    replacement_policy: LRU  # measured: "srrip"
     load_from: L3
     store_to: L3
   latency: 14.1 cy
+# What kerncraft demands of a machine file: a version it takes, policies that its simulator knows, streams and results.
+$ xray export $TOP/tests/data/genoa.json --to kerncraft -o k.yml; grep -c '^kerncraft version: 0\.8\.4$' k.yml; grep replacement_policy k.yml | grep -cv 'replacement_policy: \(LRU\|FIFO\|RR\)\( *# measured: "[a-z0-9_]*"\)*$'; sed -n '/^benchmarks/,$p' k.yml
+1
+0
+benchmarks:
+  kernels:
+    load:
+      FLOPs per iteration: 0
+      read streams: {bytes: 8.00 B, streams: 1}
+      read+write streams: {bytes: 0.00 B, streams: 0}
+      write streams: {bytes: 0.00 B, streams: 0}
+    copy:
+      FLOPs per iteration: 0
+      read streams: {bytes: 8.00 B, streams: 1}
+      read+write streams: {bytes: 0.00 B, streams: 0}
+      write streams: {bytes: 8.00 B, streams: 1}
+  measurements:
+    L2:
+      1:
+        threads per core: 1
+        cores: [1]
+        results:
+          load: [118.32 GB/s]
+          copy: [118.60 GB/s]
+$ for p in fifo random plru; do sed "s/srrip/$p/" m.json > p.json; xray export p.json --to kerncraft | grep "\"$p\""; done
+    replacement_policy: FIFO  # measured: "fifo"
+    replacement_policy: RR  # measured: "random"
+    replacement_policy: LRU  # measured: "plru"
+    replacement_policy: LRU  # measured: "plru"
 $ xray export m.json --to hwloc | grep -c '<object type="L2Cache".*cache_size="1310720" depth="2" cache_linesize="64" cache_associativity="20"'
 1
 $ xray export m.json --to hwloc -o m.xml && grep -o 'MemoryModeBandwidth\|name="Bandwidth"' m.xml | head -n 1

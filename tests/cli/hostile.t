@@ -14,7 +14,7 @@ $ xray export evil.json --to markdown | grep 'policy'
 | cache.l1d.policy | &lt;b&gt;\|\\x1b\[2J"$(x)${y};\\ | 99 % |  |
 $ xray export evil.json --to cmake | grep 'L1D_POLICY "'
 set(XRAY_CACHE_L1D_POLICY "<b>|\\x1b[2J\"\$(x)\${y}\;\\")
-$ xray export evil.json --to kerncraft | sed -n 2,3p
+$ xray export evil.json --to kerncraft | sed -n 4,5p
 model name: "\\x1b]0;t\\x07=cmd|x<script>\"\\x0a- evil: ${HOME}"
 clock: 3.00 GHz
 $ xray export evil.json --to hwloc | grep -c '<script>'
