@@ -247,7 +247,7 @@ int xr_core_demand(const struct xr_machine *machine, const struct xr_ops_spec *o
 		double chain = chain_of(stream, s[i].latency, machine->spill_cycles, s[i].calls > 0 ? 0 : spilled[i]);
 		out->chain = max(out->chain, part * chain);
 	}
-	out->chain = max(out->chain, 1.0 / xr_ops_body(ops)); /* the loop's own counter */
+	out->loop = 1.0 / xr_ops_body(ops);
 	return 0;
 }
 
@@ -258,7 +258,7 @@ double xr_core_cycles(const struct xr_machine *machine, const struct xr_demand *
 		const bool halved = machine->unit_left > 0 && machine->shared_units >> u & 1;
 		cycles = max(cycles, demand->unit[u] / machine->unit[u].count / (halved ? machine->unit_left : 1));
 	}
-	return cycles + demand->software;
+	return max(cycles + demand->software, demand->loop);
 }
 
 double xr_core_contention(const struct xr_machine *machine, const struct xr_demand *const *demand, int n)

@@ -16,6 +16,7 @@ struct xr_demand {
 	double unit[XR_MACHINE_UNITS]; /* unit-cycles */
 	double chain;                  /* cycles of the longest dependence */
 	double software;               /* cycles of emulation, which nothing overlaps */
+	double loop;                   /* cycles of the loop's own counter, beside which all of this is done */
 	double insns, stack_refs, calls;
 };
 
