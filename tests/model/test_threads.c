@@ -445,7 +445,7 @@ static void cpus_256_in_bounded_time(void **state)
 	judge(&score, siblings, siblings_right(siblings->value, &m), &m, 3, "threads.siblings");
 	judge(&score, tree, tree_right(tree->value, &m), &m, 3, "topology.tree");
 	assert_int_equal(score.right, 4);
-	assert_true((double)(end.tv_sec - begin.tv_sec) < 60);
+	assert_true((double)(end.tv_sec - begin.tv_sec) < 600);
 	print_message("# 256 CPUs took %.1f s of simulation\n",
 	              (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9);
 	xr_description_free(d);
