@@ -71,10 +71,11 @@ static void print_bash(void)
 		print_options(c->bit, " ");
 		printf("'%s ;;\n", takes_facts(c) ? " words=$facts" : "");
 	}
-	fputs("\tesac\n\t[ \"$command\" = completion ] && words='bash zsh fish'\n\tcase $before in --to) words='",
+	fputs("\tesac\n\t[ \"$command\" = completion ] && words='bash zsh fish'\n\tcase $before in\n\t--to)\n\t\twords='",
 	      stdout);
 	print_forms();
-	puts("' ;; esac\n\tcase $word in\n\t-*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
+	puts("'\n\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n\t\treturn ;;\n\tesac\n"
+	     "\tcase $word in\n\t-*) COMPREPLY=($(compgen -W \"$options\" -- \"$word\")) ;;\n"
 	     "\t*)\n\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$word\") $(compgen -f -- \"$word\"))\n"
 	     "\t\t[ \"$COMP_CWORD\" = 1 ] && COMPREPLY+=($(compgen -W \"$commands\" -- \"$word\"))\n"
 	     "\t\t;;\n\tesac\n}\ncomplete -o filenames -F _xray xray");

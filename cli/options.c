@@ -17,47 +17,49 @@ enum kind { FLAG, TEXT, COUNT, SEED, SHARE, SECONDS, MICROSECONDS };
 
 static const struct option options[] = {
 	{"json", 'j', "FILE", TEXT, AT(json), CMD_TARGET, "also write the description as JSON; - for standard output"},
-	{"quick", 'q', NULL, FLAG, AT(quick), CMD_TARGET, "less time, wider error, lower confidence"},
+	{"quick", 'q', NULL, FLAG, AT(quick), CMD_TARGET, "five seconds: the main facts, less sure"},
 	{"budget", 'b', "TIME", SECONDS, AT(budget_s), CMD_TARGET,
-         "at most so long, as in 30s: what most ask for first, then what is in doubt"},
+         "stop after TIME (30s): the main facts first, then what is in doubt"},
 	{"wait-quiet", 0, "TIME", SECONDS, AT(wait_s), CMD_TARGET,
-         "wait so long, as in 2m, until others leave the CPUs alone"},
-	{"oracle", 0, "NAME", TEXT, AT(oracle), CMD_TARGET, "who is asked: time, counters, or both [both]"},
+         "wait up to TIME (2m) for other processes to leave the CPUs alone"},
+	{"oracle", 0, "NAME", TEXT, AT(oracle), CMD_TARGET, "measure by time, counters, or both [both]"},
 	{"target", 't', "FILE", TEXT, AT(target.target), CMD_TARGET,
          "a cross, remote, bare-metal, simulated or recorded machine"},
 	{"cpu", 0, "N", COUNT, AT(target.cpu), CMD_TARGET, "measure on this logical CPU"},
 	{"cc", 0, "CC", TEXT, AT(target.cc), CMD_TARGET, "the C compiler [$CC, or cc]"},
 	{"cflags", 0, "FLAGS", TEXT, AT(target.cflags), CMD_TARGET, "its flags [-O2]"},
-	{"runner", 0, "CMD", TEXT, AT(target.runner), CMD_TARGET, "command put in front of the generated programs"},
+	{"runner", 0, "CMD", TEXT, AT(target.runner), CMD_TARGET,
+         "run the generated programs with this command (qemu, ssh)"},
 	{"baked", 0, NULL, FLAG, AT(target.baked), CMD_TARGET,
-         "put experiments into the program: for targets that cannot talk"},
+         "compile experiments into the program: for targets that take no input"},
 	{"form", 0, "FORM", TEXT, AT(target.form), CMD_TARGET,
-         "of the generated C: barrier, or switch (plain C89) [barrier]"},
+         "style of the generated C: barrier, or switch (plain C89) [barrier]"},
 	{"sample", 0, "TIME", MICROSECONDS, AT(sample_us), CMD_TARGET,
-         "length of one sample, as in 50us [from the clock]"},
-	{"seed", 0, "N", SEED, AT(target.seed), CMD_TARGET, "of every random choice [0]"},
+         "length of one sample, such as 50us [from the clock]"},
+	{"seed", 0, "N", SEED, AT(target.seed), CMD_TARGET, "seed of every random choice [0]"},
 	{"record", 0, "DIR", TEXT, AT(target.record), CMD_TARGET,
-         "keep every reading there, to be replayed with --target"},
-	{"keep", 0, "DIR", TEXT, AT(target.keep), CMD_TARGET, "keep the generated C there"},
+         "record every reading in DIR; --target DIR replays it"},
+	{"keep", 0, "DIR", TEXT, AT(target.keep), CMD_TARGET, "keep the generated C in DIR"},
 	{"cache-dir", 0, "DIR", TEXT, AT(target.cache), CMD_TARGET | CMD_CLEAR,
-         "keep compiled experiments there [$XDG_CACHE_HOME/xray]"},
-	{"no-cache", 0, NULL, FLAG, AT(no_cache), CMD_TARGET, "keep no compiled experiments"},
-	{"type", 'T', "TYPE", TEXT, AT(type), CMD_TIME, "of p0, p1, …: i8 to i64, f32, f64, v16f32 to v64i32 [i32]"},
+         "the cache of compiled experiments [$XDG_CACHE_HOME/xray]"},
+	{"no-cache", 0, NULL, FLAG, AT(no_cache), CMD_TARGET, "compile everything anew, keep nothing"},
+	{"type", 'T', "TYPE", TEXT, AT(type), CMD_TIME,
+         "type of p0, p1, …: i8 to i64, f32, f64, v16f32 to v64i32 [i32]"},
 	{"flavour", 0, "NAME", TEXT, AT(flavour), CMD_TIME, "plain, or native: all this machine has [plain]"},
 	{"against", 'a', "GOLDEN", TEXT, AT(against), CMD_CHECK,
          "compare with this description, not with the OS's claims"},
-	{"to", 0, "FORM", TEXT, AT(form), CMD_EXPORT, "the form to write, see below"},
-	{"prefix", 'p', "NAME", TEXT, AT(prefix), CMD_HEADER, "of every macro [XRAY]"},
+	{"to", 0, "FORM", TEXT, AT(form), CMD_EXPORT, "the format to write, see below"},
+	{"prefix", 'p', "NAME", TEXT, AT(prefix), CMD_HEADER, "prefix of every macro [XRAY]"},
 	{"min-confidence", 0, "P", SHARE, AT(least), CMD_HEADER | CMD_EXPORT,
          "leave out what is less sure, 0 to 1 [0.8]"},
 	{"output", 'o', "FILE", TEXT, AT(output), CMD_HEADER | CMD_EXPORT | CMD_REPORT,
          "write to this file, not to standard output"},
 	{"full", 'f', NULL, FLAG, AT(full), CMD_MEASURE | CMD_SHOW, "the whole report, not one screen of it"},
-	{"all", 0, NULL, FLAG, AT(all), CMD_CHECK | CMD_DIFF, "also what agrees, and what has nothing to compare with"},
-	{"man", 0, NULL, FLAG, AT(man), CMD_LIST, "in the language of the manual page"},
+	{"all", 0, NULL, FLAG, AT(all), CMD_CHECK | CMD_DIFF, "also facts that agree, or have no counterpart"},
+	{"man", 0, NULL, FLAG, AT(man), CMD_LIST, "as mdoc, for the manual page"},
 	{"quiet", 0, NULL, FLAG, AT(quiet), CMD_TARGET | CMD_CLEAR | CMD_BOARD, "no progress, no messages but errors"},
 	{"verbose", 'v', NULL, FLAG, AT(verbose), CMD_TARGET | CMD_SHOW | CMD_LIST,
-         "also how, how sure, and where the time went"},
+         "also the method, the confidence, and where the time went"},
 	{"help", 'h', NULL, FLAG, AT(help), CMD_ALL, "this help"},
 	{"version", 'V', NULL, FLAG, AT(version), CMD_ALL, "the version"},
 };
@@ -71,7 +73,17 @@ static const char *const conflicts[][2] = {
 
 static const char exits[] =
 	"Exit status: 0 all asked-for facts found (check, diff: all agree); 1 some not found (or differ);\n"
-	"2 wrong use; 3 the target cannot be used; 4 measured but not trustworthy.\n";
+	"2 wrong use or bad input; 3 the target cannot be used; 4 measured but not trustworthy.\n";
+
+static const char *exits_of(const struct command *command)
+{
+	if (command->bit == CMD_CHECK)
+		return "Exit status: 0 all agree; 1 some differ; 2 wrong use or bad input; 3 the target cannot be used;\n"
+		       "4 measured but not trustworthy.\n";
+	if (command->bit == CMD_DIFF)
+		return "Exit status: 0 all agree; 1 some differ; 2 wrong use or bad input.\n";
+	return command->bit & CMD_TARGET ? exits : "Exit status: 0 done; 2 wrong use or bad input.\n";
+}
 
 const struct command cli_commands[] = {
 	{CMD_MEASURE, "measure", "[FACT...]", "measure a machine (the default)",
@@ -97,17 +109,18 @@ const struct command cli_commands[] = {
 	{CMD_PLOT, "plot", "FILE [FACT]", "draw a description: hierarchy, latency over size, core to core",
          "FACT: the curves behind it; also the id of a series, or `hierarchy`.", 1, 2, cmd_plot},
 	{CMD_REPORT, "report", "FILE -o OUT", "one page for a browser, with every chart, all in one file",
-         "As in `xray report machine.json -o machine.html`. The page needs no network; behind every fact are its reason\n"
+         "For example, `xray report machine.json -o machine.html`. The page needs no network; behind every fact are its reason\n"
          "and the curves it was found from.",
          1, 1, cmd_report},
 	{CMD_COMPLETION, "completion", "SHELL", "print completion for bash, zsh or fish",
-         "As in `xray completion bash > ~/.local/share/bash-completion/completions/xray`.", 1, 1, cmd_completion},
+         "For example, `xray completion bash > ~/.local/share/bash-completion/completions/xray`.", 1, 1,
+         cmd_completion},
 	{CMD_HELP, "help", "[COMMAND]", "help on a command", NULL, 0, 1, cmd_help},
 	{CMD_VERSION, "version", "", "the version", NULL, 0, 0, cmd_version},
-	{CMD_BOARD, "target", "init DIR", "files to begin with, for a new board",
+	{CMD_BOARD, "target", "init DIR", "files to start from, for a new board",
          "Writes DIR/target.ini and DIR/board.c, which work as they are; docs/boards.md goes on from there.", 2, 2,
          cmd_target},
-	{CMD_CLEAR, "clear-cache", "", "remove the compiled experiments that were kept", NULL, 0, 0, cmd_clear_cache},
+	{CMD_CLEAR, "clear-cache", "", "empty the cache of compiled experiments", NULL, 0, 0, cmd_clear_cache},
 	{0, NULL, NULL, NULL, NULL, 0, 0, NULL},
 };
 
@@ -143,7 +156,7 @@ void cli_help(const struct command *command)
 		help_options(command->bit);
 		if (command->bit == CMD_EXPORT)
 			cli_help_forms();
-		printf("\n%s", exits);
+		printf("\n%s", exits_of(command));
 		return;
 	}
 	puts("Usage: xray [OPTION...] [FACT...]\n"

@@ -75,7 +75,7 @@ static bool misfit(const struct xr_team_sample *s)
 
 /* Two lengths of what member 0 does (one, when a single repetition is long by itself), and the reference beside them. A
  * sample during which an opponent slept says nothing about contention, and one whose lengths do not fit each other was
- * disturbed in one of them: both are taken again, and marked when that does not help. A sample in peace that is far too
+ * disturbed in one of them: both are taken again, and marked when that does not help. An undisturbed sample that is far too
  * short had its repetitions counted while somebody else had the CPU: so few that what surrounds them would count. */
 static void measure_sample(struct xr_agent_team *team, struct member *m, measure_fn *measure, bool opposed)
 {

@@ -26,7 +26,7 @@ static const double mine = 0.8;    /* share of a stay that this thread ran: othe
 
 static struct {
 	int cpu[CPUS_MAX], n, at;
-	double since;     /* when something was last timed in peace, or when we came */
+	double since;     /* when something was last timed undisturbed, or when we came */
 	double came, ran; /* when we came, and how long this thread had run then */
 } where = {.n = 0};
 

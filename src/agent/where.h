@@ -22,10 +22,10 @@ double xr_where_find(double known);
 /* To where the core is left alone most of the time just now, if it is not here. */
 void xr_where_settle(void);
 
-/* Something was timed in peace: it is good to be here. */
+/* Something was timed undisturbed: it is good to be here. */
 void xr_where_at_peace(void);
 
-/* Called while waiting: after some milliseconds in which nothing was timed in peace it goes elsewhere, if there
+/* Called while waiting: after some milliseconds in which nothing was timed undisturbed it goes elsewhere, if there
  * is such a place. */
 void xr_where_restless(void);
 

@@ -11,7 +11,7 @@
 enum {
 	WALKS = 9,
 	TWIN_SHARE = 4 /* of the first level, at most, is taken by a twin */,
-	ENOUGH = 4 /* walks in peace */
+	ENOUGH = 4 /* undisturbed walks */
 };
 static const double near_enough = 0.3; /* to what staircases say: else it is something else */
 static const double waits = 0.3;       /* of the patience left */
@@ -38,7 +38,7 @@ static double quiet_cycles(const struct xr_reading *r)
 	return r->n_disturbed ? xr_lower(r->sample, xr_quiet_samples(r)) : r->cycles;
 }
 
-/* What the walks say of it, those in peace first; how many these are. */
+/* What the walks say of it, the undisturbed first; how many these are. */
 static size_t values_of(const struct xr_reading *reading, double hit, double *value)
 {
 	size_t n = 0, quiet = 0;

@@ -15,7 +15,7 @@ enum {
 	DATA_PER_VISIT = 128,       /* bytes read in the time of a visit, about */
 	STATEMENTS_PER_VISIT = 128, /* in the time of a visit, about */
 	SPACING = 64,
-	ENOUGH = 4, /* samples in peace */
+	ENOUGH = 4, /* undisturbed samples */
 	WORSE = 3,  /* of the disturbed ones, one in so many is kept: the least disturbed */
 };
 static const double visit_ns = 10;   /* about; only the length of samples depends on it */

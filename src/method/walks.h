@@ -55,7 +55,7 @@ size_t xr_walks_add_with_data(struct xr_walks *walks, const uint64_t *address, s
 /* Adds straight-line code of so many bytes; its reading is per statement. */
 size_t xr_walks_add_straight(struct xr_walks *walks, uint64_t bytes);
 
-/* Another look at all of them, or only at those that were never seen in peace, `samples` each. `wait`: for
+/* Another look at all of them, or only at those that were never seen undisturbed, `samples` each. `wait`: for
  * moments in which nobody else uses the core: not (0), or not too long (1). 0; -1 as xr_run_time(). Sets
  * walks->trouble. */
 int xr_walks_look(struct xr_walks *walks, int samples, double wait);

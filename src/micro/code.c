@@ -55,7 +55,7 @@ struct straight {
 	bool unsupported;
 };
 
-/* Looks at bodies of `n` sizes. Whatever disturbs makes bodies slow, so those that were not seen in peace are looked at
+/* Looks at bodies of `n` sizes. Whatever disturbs makes bodies slow, so those that were not seen undisturbed are looked at
  * again. */
 static int look_at(struct straight *s, const double *bytes, size_t n, double *cycles)
 {

@@ -9,7 +9,7 @@ $ bash -c '. ./x.bash; COMP_WORDS=(xray export --m); COMP_CWORD=2; _xray; echo "
 $ bash -c '. ./x.bash; COMP_WORDS=(xray tl); COMP_CWORD=1; _xray; echo "${COMPREPLY[@]}"'
 tlb
 $ for o in $(xray measure --help | grep -oE -- '--[a-z-]+' | sort -u); do grep -q -- "$o" x.bash || echo $o; done
-$ bash -c '. ./x.bash; COMP_WORDS=(xray export --to op); COMP_CWORD=3; _xray; echo "${COMPREPLY[@]}"; COMP_WORDS=(xray diff tl); COMP_CWORD=2; _xray; echo "none: ${COMPREPLY[@]}"; COMP_WORDS=(xray completion z); _xray; echo "${COMPREPLY[@]}"'
+$ bash -c '. ./x.bash; : > opaque; COMP_WORDS=(xray export --to op); COMP_CWORD=3; _xray; echo "${COMPREPLY[@]}"; COMP_WORDS=(xray diff tl); COMP_CWORD=2; _xray; echo "none: ${COMPREPLY[@]}"; COMP_WORDS=(xray completion z); _xray; echo "${COMPREPLY[@]}"'
 openblas
 none:*
 zsh

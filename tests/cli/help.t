@@ -23,7 +23,7 @@ Commands:
   version                the version
 ...
 Exit status: 0 all asked-for facts found (check, diff: all agree); 1 some not found (or differ);
-2 wrong use; 3 the target cannot be used; 4 measured but not trustworthy.
+2 wrong use or bad input; 3 the target cannot be used; 4 measured but not trustworthy.
 $ xray -h | head -n 1
 Usage: xray [OPTION...] [FACT...]
 $ xray time --help
@@ -32,8 +32,16 @@ Usage: xray time [OPTION...] STATEMENT
 Latency, throughput and in-flight count of a C statement.
 In 'p0 = p0 * p1 + p2', p0 is a variable of each stream's own, p1, p2, … are constants shared by all.
 ...
-  -T, --type TYPE        of p0, p1, …: i8 to i64, f32, f64, v16f32 to v64i32 [i32]
+  -T, --type TYPE        type of p0, p1, …: i8 to i64, f32, f64, v16f32 to v64i32 [i32]
 ...
+# Each command says what its own exit status means.
+$ for c in measure check diff show; do xray $c --help | grep -A 1 '^Exit'; done
+Exit status: 0 all asked-for facts found (check, diff: all agree); 1 some not found (or differ);
+2 wrong use or bad input; 3 the target cannot be used; 4 measured but not trustworthy.
+Exit status: 0 all agree; 1 some differ; 2 wrong use or bad input; 3 the target cannot be used;
+4 measured but not trustworthy.
+Exit status: 0 all agree; 1 some differ; 2 wrong use or bad input.
+Exit status: 0 done; 2 wrong use or bad input.
 $ for c in measure list show header time check diff export plot report completion help version; do xray $c --help > /dev/null || echo $c; done
 
 # An option before the command is one after it.
