@@ -319,6 +319,34 @@ static const char *warnings(struct xr_host *h)
 	return h->tc.warning ? xr_arena_printf(&h->base.arena, "%s; %s", h->tc.warning, little) : little;
 }
 
+static int build_resident(struct xr_host *h, struct xr_error *err)
+{
+	return xr_toolchain_build(&h->tc, NULL, 0, NULL, h->baked ? xr_nature_script : NULL, &h->resident_program, err);
+}
+
+/* Without generated code: proves that the compiler, the linker and the runner work. A runner that hands its program
+ * nothing to read gets programs that need nothing. */
+static int meet(struct xr_host *h, struct xr_error *err)
+{
+	struct xr_error first = {0};
+	h->repeats = h->runner ? -1 : 0;
+	if (build_resident(h, err))
+		return -1;
+	int status = xr_talk_begin(h, &h->resident, h->resident_program, &first);
+	if (!status)
+		return 0;
+	bool may_be_deaf = status == -2 && h->runner && !h->baked && !xr_watch_over(&h->base.watch);
+	h->baked |= may_be_deaf;
+	h->repeats = -1;
+	if (may_be_deaf && !build_resident(h, err) && !xr_talk_begin(h, &h->resident, h->resident_program, err)) {
+		h->base.info.warning =
+			"nothing that is sent through the runner reaches the program: experiments are built into "
+			"programs, which takes longer";
+		return 0;
+	}
+	return xr_fail(err, first.code, "%s", first.text);
+}
+
 struct xr_target *xr_host_open(const struct xr_host_options *options, struct xr_error *err)
 {
 	struct xr_host *h = xr_calloc(1, sizeof *h);
@@ -360,10 +388,7 @@ struct xr_target *xr_host_open(const struct xr_host_options *options, struct xr_
 	info->has_flavour[XR_NATIVE] = h->tc.native_flag != NULL;
 
 	info->triple = h->tc.triple;
-	/* Without generated code: proves that the compiler, the linker and the runner work. */
-	h->repeats = h->runner ? -1 : 0;
-	if (xr_toolchain_build(&h->tc, NULL, 0, NULL, h->baked ? xr_nature_script : NULL, &h->resident_program, err) ||
-	    xr_talk_begin(h, &h->resident, h->resident_program, err) || xr_nature_find(h, &options->words, err))
+	if (meet(h, err) || xr_nature_find(h, &options->words, err))
 		goto fail;
 	if (h->repeats && !info->exact) { /* a true clock, and a quiet moment */
 		xr_proc_stop(&h->resident, NULL);

@@ -2,6 +2,7 @@
 #include "target/host/nature.h"
 
 #include "target/host/os.h"
+#include "target/host/talk.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@ static const double spin_s = 0.02; /* long against those delays */
  * clock goes with the wall's to less than this, and a machine that shares its CPU with others does not simulate
  * that evenly. */
 static const double long_spin_s = 0.3, off_closely = 0.03;
-static const double answer_s = 60;
+static const double answer_s = 12;
 
 static double now_ns(clockid_t clock)
 {
@@ -47,12 +48,12 @@ struct about {
 	bool our_clock;
 };
 
-static int ask(struct xr_host *h, const char *line, const char **answer)
+/* The answer begins with this word. */
+static int ask(struct xr_host *h, const char *line, const char *word, const char **answer)
 {
-	const struct xr_watch *watch = &h->base.watch;
 	bool unasked = h->baked; /* it was told before it was started */
-	return (!unasked && xr_proc_send(&h->resident, line, strlen(line), watch)) ||
-	                       xr_proc_line(&h->resident, answer_s, watch, answer) != 1
+	return (!unasked && xr_proc_send(&h->resident, line, strlen(line), &h->base.watch)) ||
+	                       xr_talk_answer(h, &h->resident, word, answer_s, answer)
 	               ? -1
 	               : 0;
 }
@@ -66,7 +67,7 @@ static int ask_about(struct xr_host *h, struct about *about)
 	const char *line;
 	for (int i = 0; i < 2; i++)
 		before[i] = now_ns(clocks[i]);
-	if (ask(h, "about\n", &line) ||
+	if (ask(h, "about\n", "about ", &line) ||
 	    sscanf(line, "about %d %d %d %d %d %d %d %7s %lf %lf", &bits[0], &bits[1], &bits[2], &bits[3], &bits[4],
 	           &bits[5], &bits[6], order, &about->fresh_ops, &clock_ns) != 10)
 		return -1;
@@ -98,7 +99,7 @@ static int ask_pace(struct xr_host *h, double seconds, double *pace, double *mip
 		before_wall_ns = wall_ns;
 		snprintf(text, sizeof text, "spin %lu\n", reps);
 		double start = now_ns(CLOCK_MONOTONIC);
-		if (ask(h, text, &line) || sscanf(line, "spun %lf %lf", &ops, &ns) != 2)
+		if (ask(h, text, "spun ", &line) || sscanf(line, "spun %lf %lf", &ops, &ns) != 2)
 			return -1;
 		wall_ns = now_ns(CLOCK_MONOTONIC) - start;
 	}

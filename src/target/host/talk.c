@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Of what is left for waiting in a whole run, in one batch. */
 static const double patience_share = 0.15;
@@ -16,9 +17,11 @@ enum { LONGER = 3 }; /* times as long for one that gets no time to run */
 
 /* ---- starting an agent ---- */
 
+/* Behind a runner there may be a connection; a simulator of less than a million operations a second needs longer still. */
 static double patience(const struct xr_host *h, double seconds)
 {
-	return h->runner ? seconds * 5 : seconds;
+	double mips = h->base.info.mips, slow = mips > 0 ? 1 + 1 / mips : 1;
+	return h->runner ? seconds * 5 * slow : seconds;
 }
 
 /* The next line of an agent. One that says nothing because others have its CPU is no silent one: it is waited for longer, but
@@ -83,11 +86,24 @@ static bool sensible(const struct xr_host *h)
 	       h->reference_adds > 0 && h->reference_adds <= 1 << 20;
 }
 
+int xr_talk_answer(struct xr_host *h, struct xr_proc *proc, const char *word, double seconds, const char **answer)
+{
+	const double end_s = xr_clock_s() + patience(h, seconds);
+	const char *line;
+	do {
+		if (next_line(h, proc, seconds, &line) != 1)
+			return -1;
+		*answer = h->runner ? strstr(line, word) : line;
+	} while (!*answer && xr_clock_s() < end_s);
+	return *answer ? 0 : -1;
+}
+
 static int greet(struct xr_host *h, struct xr_proc *proc, struct xr_error *err)
 {
 	const char *line;
 	int cpu;
-	if ((h->baked || !xr_proc_send(proc, "hello\n", 6, &h->base.watch)) && next_line(h, proc, 10, &line) == 1 &&
+	if ((h->baked || !xr_proc_send(proc, "hello\n", 6, &h->base.watch)) &&
+	    !xr_talk_answer(h, proc, "hello 1 ", 20, &line) &&
 	    sscanf(line, "hello 1 %lf %lf %d %lf %d %d", &h->cost_ns, &h->granule_ns, &h->reference_adds,
 	           &h->core_alone, &cpu, &h->repeats) == 6) {
 		now_on(h, cpu);
@@ -112,7 +128,7 @@ static int greet(struct xr_host *h, struct xr_proc *proc, struct xr_error *err)
 
 int xr_talk_begin(struct xr_host *h, struct xr_proc *proc, const char *program, struct xr_error *err)
 {
-	return start(h, proc, program, err) || greet(h, proc, err) ? -1 : 0;
+	return start(h, proc, program, err) ? -1 : greet(h, proc, err) ? -2 : 0;
 }
 
 void xr_talk_settle(struct xr_host *h)

@@ -8,8 +8,12 @@
 
 #include "target/host/host.h"
 
-/* Starts an agent, and waits until it says what its clock is like. -1: err says why. */
+/* Starts an agent, and waits until it says what its clock is like. Not 0: err says why; -1: it cannot be started, -2: it does not
+ * answer. */
 int xr_talk_begin(struct xr_host *h, struct xr_proc *proc, const char *program, struct xr_error *err);
+/* Waits for a line with this word (a runner, or a console that repeats what it is told, may have lines of its own); *answer
+ * begins with it. -1: there is none within these seconds, more of them behind a runner. */
+int xr_talk_answer(struct xr_host *h, struct xr_proc *proc, const char *word, double seconds, const char **answer);
 /* Lets the agent that stays up look for a core that is left alone. */
 void xr_talk_settle(struct xr_host *h);
 bool xr_talk_may_run_on(const struct xr_target_info *info, int cpu);

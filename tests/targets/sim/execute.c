@@ -260,6 +260,7 @@ static void system_instruction(struct cpu *c, const struct decoded *d)
 		old = c->fcsr;
 		break;
 	case 0xC00:
+		timing_drain(&c->t);
 		old = c->t.cycle;
 		break;
 	case 0xC01:

@@ -39,8 +39,9 @@ static uint64_t map(struct cpu *c, uint64_t length)
 static uint64_t look_at_clock(struct cpu *c, uint64_t to)
 {
 	struct timespec wall;
+	timing_drain(&c->t);
 	double ns = (double)c->t.cycle * (1e9 / c->t.hz);
-	if (c->t.clock == CLOCK_COUNTER)
+	if (c->t.clock == CLOCK_COUNTER || (c->t.clock == CLOCK_DAY && c->x[17] != 169))
 		return (uint64_t)-ENOSYS;
 	if (c->t.clock == CLOCK_WALL) {
 		clock_gettime(CLOCK_MONOTONIC_RAW, &wall);
@@ -50,6 +51,8 @@ static uint64_t look_at_clock(struct cpu *c, uint64_t to)
 		ns -= fmod(ns, 1000);
 	int64_t t[2] = {(int64_t)(ns / 1e9), 0};
 	t[1] = (int64_t)(ns - (double)t[0] * 1e9);
+	if (c->x[17] == 169)
+		t[1] /= 1000;
 	memcpy(c->memory + to, t, sizeof t);
 	return 0;
 }
@@ -108,7 +111,8 @@ void system_call(struct cpu *c)
 		result = 1;
 		break; /* of threads and processes */
 	case 113:
-		result = look_at_clock(c, a[1]);
+	case 169: /* gettimeofday */
+		result = look_at_clock(c, c->x[17] == 169 ? a[0] : a[1]);
 		break;
 	case 134:
 	case 135:
@@ -217,15 +221,29 @@ static void set(struct cpu *c, const char *word)
 	}
 }
 
+static void keep_pace(const struct cpu *c)
+{
+	static double start;
+	struct timespec now, wait = {0, 1000000};
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	double wall = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+	if (start <= 0)
+		start = wall;
+	for (double ahead = start + (double)c->t.instructions / (1e6 * c->t.speed) - wall; ahead > 0; ahead -= 1e-3)
+		nanosleep(&wait, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const defaults[] = {"l1d=16K:4:64:3", "l1i=16K:4:64:1", "l2=256K:8:64:14", "dtlb=32:32:20",
 	                                       "itlb=32:32:20",  "memory=90",      "mul=3",           "div=20",
-	                                       "fp=4",           "fdiv=18",        "taken=1",         "hz=1e9"};
+	                                       "fp=4",           "fdiv=18",        "taken=1",         "hz=1e9",
+	                                       "width=1"};
 	static struct cpu c;
 	Elf64_Ehdr header;
 	int i = 1;
 	c.stats = -1;
+	c.t.page = PAGE;
 	for (size_t k = 0; k < sizeof defaults / sizeof *defaults; k++)
 		set(&c, defaults[k]);
 	for (; i < argc && strcspn(argv[i], "=") < strcspn(argv[i], "/"); i++)
@@ -238,8 +256,11 @@ int main(int argc, char **argv)
 	}
 	c.mapped = first_map;
 	lay_out_stack(&c, argc - i, argv + i, &header);
-	while (!c.ended)
+	while (!c.ended) {
 		cpu_step(&c);
+		if (c.t.speed > 0 && c.t.instructions % 10000 == 0)
+			keep_pace(&c);
+	}
 	note_statistics(&c);
 	return c.status;
 }

@@ -20,7 +20,16 @@
  *   dirty=CYCLES                               of writing back a line of the first data cache that has to go
  *   walk=CYCLES|caches                         a page walk takes what dtlb and itlb say, or loads of three levels of tables
  *   miss=CYCLES                                of a branch foretold wrong, by a table of 512 two-bit counters; 0: none
- *   clock=fine|us|counter|wall                 clock_gettime in ns, in whole us, not there (only rdcycle is), of this machine
+ *   clock=fine|us|day|counter|wall             clock_gettime in ns, in whole us, not there (gettimeofday is; only rdcycle is), of
+ *                                              this machine
+ *   page=BYTES                                 of the TLBs
+ *   writes=allocate|through                    a store that misses fetches its line, or goes on to the next level
+ *   fills=both|inclusive|exclusive             the second level gets what the first gets; and what it loses, the first loses; or
+ *                                              only what the first gives up
+ *   ahead=no|yes                               a miss of the first data cache brings the next line, too
+ *   window=N, width=N                          out of order: N in flight, N fetched in a cycle
+ *   fetch=line|each                            the fetch unit looks up each line once, or every instruction
+ *   speed=MIPS                                 no quicker than that
  *   hz=N                                       cycles of a second of the clock that programs see
  *   stats=FILE                                 FILE.PID gets a line: instructions and cycles
  */
@@ -47,12 +56,16 @@ struct timing {
 	struct tags l1d, l1i, l2, l3, dtlb, itlb, stlb;
 	int memory, walk_d, walk_i, mul, div, fp, fdiv, taken;
 	int scoreboard, shuffled, one_cache, one_tlb, stall, write_back, walk_loads, miss;
-	enum { CLOCK_FINE, CLOCK_US, CLOCK_COUNTER, CLOCK_WALL } clock;
+	int through, inclusive, exclusive, next_line, each, window, width;
+	uint64_t page;
+	double speed;
+	enum { CLOCK_FINE, CLOCK_US, CLOCK_DAY, CLOCK_COUNTER, CLOCK_WALL } clock;
 	uint8_t predictor[512];
 	double hz;
 	uint64_t fetched;            /* line that the fetch unit holds */
 	uint64_t cycle, ready[64];   /* when each register is there: integer ones, then those of the FPU */
 	uint64_t instructions;
+	uint64_t done[1024], retired, start; /* out of order: when each is done; all before; when this one has its operands */
 };
 
 struct cpu {
@@ -75,6 +88,7 @@ void timing_fetch(struct timing *t, uint64_t pc);
 void timing_load(struct timing *t, uint64_t address, int to);
 void timing_store(struct timing *t, uint64_t address);
 void timing_branch(struct timing *t, uint64_t pc, int taken);
+void timing_drain(struct timing *t);
 void timing_use(struct timing *t, int reg);               /* waits until it is there */
 void timing_result(struct timing *t, int reg, int cycles); /* it will be, then */
 

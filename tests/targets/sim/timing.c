@@ -51,7 +51,7 @@ static void set_cache(struct tags *s, const char *value)
 	make_tags(s);
 }
 
-static int set_tlb(struct tags *s, const char *value)
+static int set_tlb(struct tags *s, const char *value, uint64_t page)
 {
 	char policy[16] = "";
 	int penalty = 0;
@@ -61,7 +61,7 @@ static int set_tlb(struct tags *s, const char *value)
 	if (!entries)
 		return 0;
 	s->ways = ways;
-	s->unit = 4096;
+	s->unit = page;
 	s->sets = entries / ways;
 	s->policy = policy_of(policy);
 	s->latency = penalty;
@@ -71,6 +71,7 @@ static int set_tlb(struct tags *s, const char *value)
 
 int timing_set(struct timing *t, const char *key, const char *value)
 {
+	char *end;
 	struct {
 		const char *key;
 		struct tags *cache;
@@ -86,6 +87,8 @@ int timing_set(struct timing *t, const char *key, const char *value)
 	                  {"fdiv", NULL, &t->fdiv},
 	                  {"taken", NULL, &t->taken},
 	                  {"dirty", NULL, &t->write_back},
+	                  {"window", NULL, &t->window},
+	                  {"width", NULL, &t->width},
 	                  {"miss", NULL, &t->miss}};
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
 		if (!strcmp(key, keys[i].key)) {
@@ -96,11 +99,24 @@ int timing_set(struct timing *t, const char *key, const char *value)
 			return 0;
 		}
 	if (!strcmp(key, "dtlb"))
-		t->walk_d = set_tlb(&t->dtlb, value);
+		t->walk_d = set_tlb(&t->dtlb, value, t->page);
 	else if (!strcmp(key, "itlb"))
-		t->walk_i = set_tlb(&t->itlb, value);
+		t->walk_i = set_tlb(&t->itlb, value, t->page);
 	else if (!strcmp(key, "stlb"))
-		set_tlb(&t->stlb, value);
+		set_tlb(&t->stlb, value, t->page);
+	else if (!strcmp(key, "page"))
+		t->dtlb.unit = t->itlb.unit = t->stlb.unit = t->page = size_of(value, &end);
+	else if (!strcmp(key, "writes"))
+		t->through = !strcmp(value, "through");
+	else if (!strcmp(key, "fills")) {
+		t->inclusive = !strcmp(value, "inclusive");
+		t->exclusive = !strcmp(value, "exclusive");
+	} else if (!strcmp(key, "ahead"))
+		t->next_line = !strcmp(value, "yes");
+	else if (!strcmp(key, "fetch"))
+		t->each = !strcmp(value, "each");
+	else if (!strcmp(key, "speed"))
+		t->speed = strtod(value, NULL);
 	else if (!strcmp(key, "mode"))
 		t->scoreboard = !strcmp(value, "scoreboard");
 	else if (!strcmp(key, "pages"))
@@ -114,6 +130,7 @@ int timing_set(struct timing *t, const char *key, const char *value)
 		t->walk_loads = !strcmp(value, "caches");
 	else if (!strcmp(key, "clock"))
 		t->clock = !strcmp(value, "us")        ? CLOCK_US
+		           : !strcmp(value, "day")     ? CLOCK_DAY
 		           : !strcmp(value, "counter") ? CLOCK_COUNTER
 		           : !strcmp(value, "wall")    ? CLOCK_WALL
 		                                       : CLOCK_FINE;
@@ -150,8 +167,14 @@ static uint64_t plru_walk(struct tags *s, uint32_t *tree, uint64_t used, int tou
 	return low;
 }
 
-/* 1: it was there. Afterwards it is. *cost grows where what has to go is dirty. */
-static int look_up_to(struct tags *s, uint64_t address, int write, int write_back, int *cost)
+/* What a look left behind: the address of what had to go, and whether it was dirty. */
+struct gone {
+	uint64_t address;
+	int some, dirty;
+};
+
+/* 1: it was there. Afterwards it is. */
+static int look_up_to(struct tags *s, uint64_t address, int write, struct gone *gone)
 {
 	uint64_t unit = address / s->unit, set = unit % s->sets, *tag = s->tag + set * s->ways;
 	uint64_t *stamp = s->stamp + set * s->ways, victim = 0;
@@ -178,8 +201,9 @@ static int look_up_to(struct tags *s, uint64_t address, int write, int write_bac
 			victim = way;
 			break;
 		}
-	if (s->dirty[set * s->ways + victim])
-		*cost += write_back;
+	gone->some = tag[victim] != 0;
+	gone->address = (tag[victim] - 1) * s->unit;
+	gone->dirty = s->dirty[set * s->ways + victim];
 	s->dirty[set * s->ways + victim] = (uint8_t)write;
 	tag[victim] = unit + 1;
 	stamp[victim] = s->now;
@@ -190,8 +214,25 @@ static int look_up_to(struct tags *s, uint64_t address, int write, int write_bac
 
 static int look_up(struct tags *s, uint64_t address)
 {
-	int none = 0;
-	return look_up_to(s, address, 0, 0, &none);
+	struct gone none;
+	return look_up_to(s, address, 0, &none);
+}
+
+static int is_there(const struct tags *s, uint64_t address)
+{
+	uint64_t unit = address / s->unit, set = unit % s->sets;
+	for (uint64_t way = 0; way < s->ways; way++)
+		if (s->tag[set * s->ways + way] == unit + 1)
+			return 1;
+	return 0;
+}
+
+static void take_out(struct tags *s, uint64_t address)
+{
+	uint64_t unit = address / s->unit, set = unit % s->sets;
+	for (uint64_t way = 0; way < s->ways; way++)
+		if (s->tag[set * s->ways + way] == unit + 1)
+			s->tag[set * s->ways + way] = 0;
 }
 
 static int access_cost(struct timing *t, struct tags *l1, uint64_t address, int write);
@@ -228,16 +269,71 @@ static uint64_t physical(const struct timing *t, uint64_t address)
 	return page << 12 | (address & 4095);
 }
 
+/* Behind the first caches. */
+static int access_behind(struct timing *t, uint64_t address)
+{
+	struct gone gone = {0};
+	if (t->l2.ways && t->exclusive) { /* a line moves up, and what it replaces moves down */
+		if (is_there(&t->l2, address)) {
+			take_out(&t->l2, address);
+			return t->l2.latency;
+		}
+	} else if (t->l2.ways && look_up_to(&t->l2, address, 0, &gone)) {
+		return t->l2.latency;
+	}
+	for (uint64_t at = 0; t->inclusive && gone.some && at < t->l2.unit; at += 16) {
+		if (t->l1d.ways)
+			take_out(&t->l1d, gone.address + at);
+		if (t->l1i.ways)
+			take_out(&t->l1i, gone.address + at);
+	}
+	if (t->l3.ways && look_up(&t->l3, address))
+		return t->l3.latency;
+	return t->memory;
+}
+
 static int access_cost(struct timing *t, struct tags *l1, uint64_t address, int write)
 {
-	int more = 0;
-	if (l1->ways && look_up_to(l1, address, write, t->write_back, &more))
+	struct gone gone = {0};
+	if (!l1->ways)
+		return access_behind(t, address);
+	if (write && t->through) {
+		int there = is_there(l1, address);
+		if (there)
+			look_up(l1, address);
+		return there ? l1->latency : access_behind(t, address);
+	}
+	if (look_up_to(l1, address, write, &gone))
 		return l1->latency;
-	if (t->l2.ways && look_up(&t->l2, address))
-		return more + t->l2.latency;
-	if (t->l3.ways && look_up(&t->l3, address))
-		return more + t->l3.latency;
-	return more + t->memory;
+	int cost = access_behind(t, address) + (gone.dirty ? t->write_back : 0);
+	if (t->exclusive && gone.some && t->l2.ways)
+		look_up(&t->l2, gone.address);
+	if (t->next_line && l1 == &t->l1d && !is_there(l1, address + l1->unit)) {
+		access_behind(t, address + l1->unit);
+		look_up(l1, address + l1->unit);
+	}
+	return cost;
+}
+
+/* Out of order: what is fetched now waits until the one that is `window` before it is done, and all before that. */
+static void wait_for_window(struct timing *t)
+{
+	if (!t->window)
+		return;
+	uint64_t *slot = &t->done[t->instructions % (uint64_t)t->window];
+	if (*slot > t->retired)
+		t->retired = *slot;
+	if (t->retired > t->cycle)
+		t->cycle = t->retired;
+	*slot = t->start = 0;
+}
+
+/* Everything before is done. */
+void timing_drain(struct timing *t)
+{
+	for (int i = 0; i < t->window; i++)
+		if (t->done[i] > t->cycle)
+			t->cycle = t->done[i];
 }
 
 /* The latency of a hit in the first cache is hidden by the fetch unit. */
@@ -246,8 +342,10 @@ void timing_fetch(struct timing *t, uint64_t pc)
 	struct tags *cache = t->one_cache ? &t->l1d : &t->l1i, *tlb = t->one_tlb ? &t->dtlb : &t->itlb;
 	uint64_t line = cache->ways ? pc / cache->unit : pc / 64;
 	t->instructions++;
-	t->cycle++;
-	if (line == t->fetched)
+	if (!t->window || t->instructions % (uint64_t)t->width == 0)
+		t->cycle++;
+	wait_for_window(t);
+	if (line == t->fetched && !t->each)
 		return;
 	t->fetched = line;
 	t->cycle += (uint64_t)translate(t, tlb, t->one_tlb ? t->walk_d : t->walk_i, pc);
@@ -258,21 +356,26 @@ void timing_fetch(struct timing *t, uint64_t pc)
 
 void timing_use(struct timing *t, int reg)
 {
-	if (t->ready[reg] > t->cycle)
+	if (t->window && t->ready[reg] > t->start)
+		t->start = t->ready[reg];
+	else if (!t->window && t->ready[reg] > t->cycle)
 		t->cycle = t->ready[reg];
 }
 
 /* cycle is that of this instruction's issue. */
 void timing_result(struct timing *t, int reg, int cycles)
 {
+	uint64_t from = t->start > t->cycle ? t->start : t->cycle;
 	if (reg)
-		t->ready[reg] = t->cycle + (uint64_t)cycles;
+		t->ready[reg] = from + (uint64_t)cycles;
+	if (t->window)
+		t->done[t->instructions % (uint64_t)t->window] = from + (uint64_t)cycles;
 }
 
 void timing_load(struct timing *t, uint64_t address, int to)
 {
 	int cost = translate(t, &t->dtlb, t->walk_d, address) + access_cost(t, &t->l1d, physical(t, address), 0);
-	if (t->scoreboard)
+	if (t->scoreboard || t->window)
 		timing_result(t, to, cost);
 	else
 		t->cycle += (uint64_t)cost - 1;
