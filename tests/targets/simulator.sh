@@ -106,6 +106,26 @@ result "the first data cache alone: one minute at a million instructions a secon
 expect 'simulator first' "$json" cache.l1d.capacity 20480
 says 'simulator first' "$json" '"clock": "simulated"'
 
+# Runners as people write them: they say who they are, before and behind; they hand on no arguments; nothing
+# reaches the program. Nothing is said of that to X-Ray.
+cat > "$TMPDIR/talkative" << RUNNER
+#!/bin/sh
+echo "*** simulator 1.2 ***"
+echo "hello, loading \$1"
+printf 'run: '
+"$TMPDIR/sim" l1d=20K:5:64:2 memory=70 "\$1"
+echo "ended after 123 cycles"
+RUNNER
+printf '#!/bin/sh\necho begin\n"%s" l1d=20K:5:64:2 memory=70 "$1" < /dev/null\necho end\n' "$TMPDIR/sim" > "$TMPDIR/nothing-in"
+chmod +x "$TMPDIR/talkative" "$TMPDIR/nothing-in"
+for runner in talkative nothing-in; do
+	json=$TMPDIR/$runner.json
+	"$XRAY" --cc riscv64-linux-gnu-gcc --cflags '-O2 -static' --runner "$TMPDIR/$runner" --json "$json" --quiet cache.l1d \
+		> "$TMPDIR/$runner.log" 2>&1
+	result "runner $runner: runs to its end" $? "$TMPDIR/$runner.log"
+	cache "runner $runner" l1d 20K 5 64 2
+done
+
 # The same without a word to it: experiments are baked into programs that read nothing and print their readings.
 printf '#!/bin/sh\nexec "$@" < /dev/null\n' > "$TMPDIR/deaf"
 chmod +x "$TMPDIR/deaf"

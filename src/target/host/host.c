@@ -210,12 +210,12 @@ static void host_free(struct xr_target *target)
 /* Baked: the lines of the whole conversation go into the program, which prints its answers and ends. */
 static int host_bake(struct xr_host *h, struct xr_reading *out, struct xr_streams *streams, struct xr_error *err)
 {
-	enum { BAKED_ROUNDS = 21 };
+	const int rounds = h->base.info.exact ? 2 : 21; /* all that will ever be heard of it */
 	struct xr_strbuf text = {0};
 	struct xr_arena arena = {0};
 	size_t n_lines = 1;
 	xr_talk_tell(h, &text);
-	xr_strbuf_printf(&text, "rounds %d", BAKED_ROUNDS);
+	xr_strbuf_printf(&text, "rounds %d", rounds);
 	for (size_t i = 0; i < h->n_order; i++)
 		xr_strbuf_printf(&text, " %zu", i);
 	for (const char *c = xr_strbuf_text(&text); *c; c++)
@@ -229,7 +229,7 @@ static int host_bake(struct xr_host *h, struct xr_reading *out, struct xr_stream
 
 	int status = xr_toolchain_build(&h->tc, streams->spec, streams->n, streams->compiled, script, &h->program, err);
 	if (!status)
-		status = xr_talk_hear(h, BAKED_ROUNDS, h->baked_samples, out, err);
+		status = xr_talk_hear(h, rounds, h->baked_samples, out, err);
 	xr_strbuf_release(&text);
 	xr_arena_release(&arena);
 	return status;
