@@ -8,8 +8,8 @@
 
 #include "target/host/host.h"
 
-/* Starts an agent, and waits until it says what its clock is like. Not 0: err says why; -1: it cannot be started, -2: it does not
- * answer. */
+/* Starts an agent, and waits until it says what its clock is like. Not 0: err says why; -1: it cannot be started,
+ * -2: it does not answer. */
 int xr_talk_begin(struct xr_host *h, struct xr_proc *proc, const char *program, struct xr_error *err);
 /* Waits for a line with this word (a runner, or a console that repeats what it is told, may have lines of its own); *answer
  * begins with it. -1: there is none within these seconds, more of them behind a runner. */

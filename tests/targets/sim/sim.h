@@ -20,12 +20,12 @@
  *   dirty=CYCLES                               of writing back a line of the first data cache that has to go
  *   walk=CYCLES|caches                         a page walk takes what dtlb and itlb say, or loads of three levels of tables
  *   miss=CYCLES                                of a branch foretold wrong, by a table of 512 two-bit counters; 0: none
- *   clock=fine|us|day|counter|wall             clock_gettime in ns, in whole us, not there (gettimeofday is; only rdcycle is), of
- *                                              this machine
+ *   clock=fine|us|day|counter|wall             clock_gettime in ns, in whole us, not there (gettimeofday is; only
+ *                                              rdcycle is), of this machine
  *   page=BYTES                                 of the TLBs
  *   writes=allocate|through                    a store that misses fetches its line, or goes on to the next level
- *   fills=both|inclusive|exclusive             the second level gets what the first gets; and what it loses, the first loses; or
- *                                              only what the first gives up
+ *   fills=both|inclusive|exclusive             the second level gets what the first gets; and what it loses, the first
+ *                                              loses; or only what the first gives up
  *   ahead=no|yes                               a miss of the first data cache brings the next line, too
  *   window=N, width=N                          out of order: N in flight, N fetched in a cycle
  *   fetch=line|each                            the fetch unit looks up each line once, or every instruction
