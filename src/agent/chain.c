@@ -32,6 +32,7 @@ struct xr_agent_chain {
 	struct xr_agent_buffer *buffer;
 	unsigned n_phases, cursors;
 	int unsettled;
+	size_t storing; /* endless reads: bytes of the line that is stored to after each access; 0: none is */
 	struct xr_agent_phase phase[PHASES_MAX];
 	void *at[CURSORS_MAX];      /* endless reads: where each cursor stands */
 	struct xr_rolling *rolling; /* NULL: at is its own */
@@ -90,6 +91,15 @@ static struct xr_agent_chain *join(char **words, int n_words, char *error, size_
 	return c->buffer ? c : fail(c, error, error_size, "%s", "no memory for the buffer");
 }
 
+/* The last word of a line? */
+static int visits_last(const struct xr_agent_phase *p, size_t line)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if ((size_t)p->unit[i] * UNIT % line >= line - sizeof(void *))
+			return 1;
+	return 0;
+}
+
 struct xr_agent_chain *xr_chain_make(char **words, int n_words, char *error, size_t error_size)
 {
 	struct xr_agent_words w = {words, n_words, 0, NULL};
@@ -102,6 +112,7 @@ struct xr_agent_chain *xr_chain_make(char **words, int n_words, char *error, siz
 	int backing = xr_phases_name(&w, backing_names, "small, huge, shuffled or any");
 	unsigned long long cursors = xr_phases_number(&w, "cursors"),
 			   n_phases = xr_phases_number(&w, "number of phases");
+	unsigned long long stores = 0;
 	int rolls = 0;
 
 	if (!c)
@@ -124,10 +135,20 @@ struct xr_agent_chain *xr_chain_make(char **words, int n_words, char *error, siz
 		w.at++;
 		rolls = 1;
 	}
+	if (!w.wrong && w.at < n_words && strcmp(words[w.at], "storing") == 0) {
+		w.at++;
+		stores = xr_phases_number(&w, "bytes of a line");
+		if (!w.wrong &&
+		    (stores < 2 * sizeof(void *) || stores > 4096 || (stores & (stores - 1)) || bytes % stores))
+			w.wrong = "a line to store to, a power of two of which the buffer is made";
+	}
 	if (!w.wrong && w.at < n_words)
 		w.wrong = "nothing more";
 	if (!w.wrong && rolls && (c->phase[0].passes || c->phase[0].access != XR_AGENT_READ))
 		w.wrong = "an endless walk that reads, to roll";
+	if (!w.wrong && stores &&
+	    (rolls || c->cursors > 1 || c->phase[0].passes || c->phase[0].access != XR_AGENT_READ))
+		w.wrong = "an endless walk of one cursor that reads, to store beside";
 	for (unsigned i = 0; i < c->n_phases && !w.wrong; i++)
 		if (c->phase[i].passes == 0 && (c->n_phases > 1 || !c->phase[i].timed))
 			w.wrong = "passes (an endless walk is a phase alone)";
@@ -138,6 +159,10 @@ struct xr_agent_chain *xr_chain_make(char **words, int n_words, char *error, siz
 		return fail(c, error, error_size, "%s", "no memory for the buffer");
 	if (xr_phases_place(c->phase, c->n_phases, c->buffer->bytes) != 0)
 		return fail(c, error, error_size, "%s", "chain: too many phases on the same words");
+	if (stores && (c->phase[0].from_table || visits_last(&c->phase[0], (size_t)stores)))
+		return fail(c, error, error_size, "%s",
+		            "chain: a walk that stores visits no word twice, nor a last one");
+	c->storing = (size_t)stores;
 	if (rolls && !c->phase[0].from_table) {
 		c->rolling = xr_rolling_new(c->buffer, c->phase[0].unit, c->phase[0].n, words, n_words);
 		if (!c->rolling)
@@ -256,7 +281,9 @@ static void run_endless(struct xr_agent_chain *c, size_t n)
 	struct xr_agent_phase *p = &c->phase[0];
 
 	if (p->access == XR_AGENT_READ && !p->from_table) {
-		if (c->cursors == 1)
+		if (c->storing)
+			c->at[0] = xr_follow_storing(c->at[0], n, c->storing);
+		else if (c->cursors == 1)
 			c->at[0] = follow(c->at[0], n);
 		else
 			xr_follow_many(c->at, c->cursors, n);

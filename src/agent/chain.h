@@ -26,7 +26,7 @@ double xr_chain_overhead_ns(const struct xr_agent_chain *chain); /* per access; 
 
 /* From the words after "chain" of xr_spec_text(): <buffer id> <bytes> <small|huge|shuffled|any> <cursors> <n_phases>,
  * per phase <read|write|touch> <passes> <timed 0|1> <seed> <n_spans>, per span <base> <stride> <count>;
- * then perhaps unsettled, then perhaps rolling. NULL: error says why. */
+ * then perhaps unsettled, rolling, storing <bytes of a line>. NULL: error says why. */
 struct xr_agent_chain *xr_chain_make(char **words, int n_words, char *error, size_t error_size);
 
 /* 1: a script of phases that looks at the clock itself (reps are repetitions of the script); 0: an endless walk (reps

@@ -28,6 +28,19 @@ void *xr_follow(void *at, size_t n)
 	return p;
 }
 
+void *xr_follow_storing(void *at, size_t n, size_t line)
+{
+	void *p = at;
+
+	for (; n > 0; n--) {
+		uintptr_t end = ((uintptr_t)p | (line - 1)) + 1;
+
+		p = *(void *volatile *)p;
+		*(volatile uintptr_t *)(end - sizeof(uintptr_t)) = (uintptr_t)n | 1;
+	}
+	return p;
+}
+
 void *xr_follow_evenly(void *at, size_t n)
 {
 	void *p = at;

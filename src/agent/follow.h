@@ -20,6 +20,9 @@ void *xr_follow(void *at, size_t n); /* n steps from there; returns where they e
 void *xr_follow_evenly(void *at, size_t n);
 /* What its loop adds to each load, on a core that does one thing after the other; times must repeat. */
 double xr_follow_overhead_ns(double (*now_ns)(void));
+/* The same as xr_follow(), with a store of another value after each step, to the last word of the line that was read;
+ * line: its bytes, a power of two. */
+void *xr_follow_storing(void *at, size_t n, size_t line);
 void xr_follow_many(void **at, unsigned k, size_t n);
 
 /* Walks that share their links ("rolling", chain.h): they go on where others stopped. */

@@ -52,6 +52,8 @@ static void put_chain(struct xr_strbuf *out, const struct xr_chain_spec *chain)
 		xr_strbuf_printf(out, " unsettled");
 	if (chain->rolling)
 		xr_strbuf_printf(out, " rolling");
+	if (chain->storing)
+		xr_strbuf_printf(out, " storing %" PRIu64, chain->storing);
 }
 
 static void put_flow(struct xr_strbuf *out, const struct xr_flow_spec *flow)

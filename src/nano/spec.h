@@ -122,6 +122,9 @@ struct xr_chain_spec {
 	                   * nobody wants is never evicted */
 	bool rolling;     /* endless walks only: walks of one call over the same places share their links, and each goes on
 	                   * where others stopped, so that none finds what another has just brought */
+	uint64_t storing; /* not 0: bytes of a line. Endless walks of one cursor that read, and visit no word twice: each
+	                   * access is followed by a store of a varying value to the last word of its line, which
+	                   * is none of those visited */
 };
 
 /* ---- flows of bytes ---------------------------------------------------------------------------------------- */

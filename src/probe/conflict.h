@@ -24,6 +24,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Where sets of the second cache are looked for, and the series that has the last one found there, its line too many
+ * first: the same memory as long as the target stays open, so that others need not look again. */
+enum { XR_CONFLICT_POOL = 24, XR_CONFLICT_POOL_PAGES = 4096 };
+#define XR_CONFLICT_SERIES "cache.l2.conflict_set"
+
 struct xr_conflict {
 	struct xr_run *run;
 	struct xr_buffer buffer;

@@ -105,26 +105,59 @@ static bool sets_can_be_chosen(const struct xr_machine *m, int index)
 	       first->policy == XR_LRU && first->index == XR_VIRTUAL;
 }
 
-/* Is a line that the first cache keeps taken away? Seen where that cache keeps what is used all the time, and lines of
- * one set can be found. */
-static struct xr_truth inclusive_fact(const struct xr_machine *m, int index)
+/* Does the first cache keep what is used all the time, while so many others of its set come in between, and can lines of
+ * one set of the second be found? */
+static bool keeps_a_line(const struct xr_machine *m, const struct xr_machine_cache *first,
+                         const struct xr_machine_cache *c, uint64_t lines)
 {
-	const struct xr_machine_cache *c = &m->cache[index], *first;
+	const uint64_t words = first->line_bytes / 8 > 1 ? first->line_bytes / 8 - 1 : 1;
+	const uint64_t apart = (lines + words - 1) / words, first_ways = xr_machine_ways(first);
+	const bool plain = first->index == XR_VIRTUAL || first->capacity / first_ways <= m->page_bytes;
+	return first_ways >= 4 && 2 * apart <= first_ways && first->policy != XR_RANDOM && first->policy != XR_FIFO &&
+	       !first->rival && !first->way_bits.n && !first->hash && !first->index_bits.n && plain &&
+	       c->neighbours_gbs <= 0 && c->line_bytes == first->line_bytes && c->capacity >= 4 * first->capacity &&
+	       c->policy != XR_RANDOM && !c->rival && !c->hash && first->line_bytes >= 16;
+}
+
+/* The data cache behind the first one; -1: none. */
+static int second_of(const struct xr_machine *m, int *nearer)
+{
+	for (int i = 0; i < m->n_caches; i++) {
+		*nearer = m->cache[i].holds & XR_HOLDS_DATA ? before(m, i, XR_HOLDS_DATA) : -1;
+		if (*nearer >= 0 && before(m, *nearer, XR_HOLDS_DATA) < 0)
+			return i;
+	}
+	return -1;
+}
+
+/* Is a line that the first cache keeps taken away? inclusion: has the first cache what the second does not? */
+static struct xr_truth inclusive_fact(const struct xr_machine *m, int index, bool inclusion)
+{
+	const struct xr_machine_cache *c = &m->cache[index];
 	const int nearer = before(m, index, XR_HOLDS_DATA);
 	if (nearer < 0 || before(m, nearer, XR_HOLDS_DATA) >= 0)
 		return nearer < 0 ? absent("nothing is nearer to the core") : unsaid;
-	first = &m->cache[nearer];
-	const uint64_t ways = xr_machine_ways(c), words = first->line_bytes / 8, first_ways = xr_machine_ways(first);
-	const uint64_t apart = words ? (ways + words - 1) / words : ways;
-	const bool plain = first->index == XR_VIRTUAL || first->capacity / first_ways <= m->page_bytes;
-	const bool keeps = first_ways >= 4 && 2 * apart <= first_ways && first->policy != XR_RANDOM &&
-	                   first->policy != XR_FIFO && !first->rival && !first->way_bits.n && !first->hash &&
-	                   !first->index_bits.n && plain;
-	return hidden_if(!keeps || ways < 2 || ways > 32 || c->neighbours_gbs > 0 || c->inclusion == XR_EXCLUSIVE ||
-	                         c->line_bytes != first->line_bytes || c->capacity < 4 * first->capacity ||
-	                         c->policy == XR_RANDOM || c->rival || c->hash || first->line_bytes < 16,
-	                 "the first cache loses lines on its own, or sets cannot be found",
-	                 exact(json_boolean(c->inclusion == XR_INCLUSIVE)));
+	const uint64_t ways = xr_machine_ways(c);
+	return hidden_if(
+		ways < 2 || ways > 32 || c->inclusion == XR_EXCLUSIVE || !keeps_a_line(m, &m->cache[nearer], c, ways),
+		"the first cache loses lines on its own, or sets cannot be found",
+		inclusion ? text(xr_inclusion_names[c->inclusion]) : exact(json_boolean(c->inclusion == XR_INCLUSIVE)));
+}
+
+/* Do stores stay in the first cache? Seen where the second would be younger for them: where it evicts who was not used. */
+static struct xr_truth write_back_fact(const struct xr_machine *m, int index)
+{
+	int nearer, second = second_of(m, &nearer);
+	const struct xr_machine_cache *c = second < 0 ? NULL : &m->cache[second];
+	const uint64_t ways = c ? xr_machine_ways(c) : 0;
+	const bool back = m->cache[index].write_back;
+	if (!c || nearer != index)
+		return hidden_if(true, "nothing behind it tells", exact(json_boolean(back)));
+	const bool inclusive = c->inclusion == XR_INCLUSIVE;
+	return hidden_if(ways < 2 || ways > 32 || c->inclusion == XR_EXCLUSIVE || !c->write_allocate ||
+	                         !keeps_a_line(m, &m->cache[index], c, inclusive ? ways + 2 : ways) ||
+	                         (inclusive && c->policy == XR_FIFO),
+	                 "the second cache does not show who was written to", exact(json_boolean(back)));
 }
 
 static struct xr_truth cache_fact(const struct xr_machine *m, int index, const char *what)
@@ -167,7 +200,7 @@ static struct xr_truth cache_fact(const struct xr_machine *m, int index, const c
 	if (is(what, "write_allocate"))
 		return exact(json_boolean(c->write_allocate));
 	if (is(what, "write_back"))
-		return hidden_if(true, "stores may be as quick either way", exact(json_boolean(c->write_back)));
+		return write_back_fact(m, index);
 	if (is(what, "unified"))
 		return exact(json_boolean(c->holds == XR_HOLDS_BOTH));
 	if (is(what, "index"))
@@ -175,9 +208,9 @@ static struct xr_truth cache_fact(const struct xr_machine *m, int index, const c
 			way <= m->page_bytes || !m->page_bytes || scattered || c->slices > 1 || c->index_bits.n,
 			"a way is not larger than a page", text(c->index == XR_VIRTUAL ? "virtual" : "physical"));
 	if (is(what, "inclusive"))
-		return inclusive_fact(m, index);
+		return inclusive_fact(m, index, false);
 	if (is(what, "inclusion"))
-		return first ? absent("nothing is nearer to the core") : text(xr_inclusion_names[c->inclusion]);
+		return inclusive_fact(m, index, true);
 	if (is(what, "shared_by"))
 		return count((uint64_t)c->shared_by);
 	return unsaid;

@@ -41,6 +41,8 @@ static const struct {
 	{"cache.*.inclusive",
          "inclusion",
          {0.90, 0.85}}, /* of what is found today: conflict sets are not always found */
+	{"cache.*.inclusion", "inclusion", {0.90, 0.85}},
+	{"cache.*.write_back", "inclusion", {0.90, 0.85}},
 	{"counters", "counters", {0.99, 0.97}},
 	{"prefetch",
          "prefetch",

@@ -164,12 +164,34 @@ static void rolling_walks_share_links_and_go_on_from_each_other(void **state)
 	xr_chain_free(other);
 }
 
+static void stores_follow_what_is_read(void **state)
+{
+	struct xr_agent_chain *c = must_make("6 4096 small 1 1 read 0 1 7 1 0 64 16 storing 64");
+	const size_t last = 64 - sizeof(uintptr_t);
+
+	(void)state;
+	for (size_t line = 0; line < 64; line++)
+		*(uintptr_t *)(c->buffer->base + line * 64 + last) = 0;
+	assert_true(xr_chain_run(c, 16, NULL) == 16);
+	for (size_t line = 0; line < 64; line++)
+		assert_int_equal(*(uintptr_t *)(c->buffer->base + line * 64 + last) != 0, line < 16);
+	assert_true(xr_chain_run(c, 16, NULL) == 16); /* the links are whole */
+	xr_chain_free(c);
+}
+
 static void nonsense_is_refused(void **state)
 {
 	static const char *const bad[] = {
 		"",
 		"0",
 		"x 4096 small 0 1 read 0 1 0 1 0 64 1",
+		"0 4096 small 0 1 read 0 1 0 1 0 64 1 storing",
+		"0 4096 small 0 1 read 0 1 0 1 0 64 1 storing 48",
+		"0 4096 small 0 1 read 0 1 0 1 0 64 1 storing 8192",
+		"0 4096 small 0 1 read 0 1 0 1 56 64 1 storing 64",
+		"0 4096 small 2 1 read 0 1 0 1 0 64 2 storing 64",
+		"0 4096 small 0 1 read 1 1 0 1 0 64 2 storing 64",
+		"0 4096 small 0 1 write 0 1 0 1 0 64 2 storing 64",
 		"0 4096 tiny 0 1 read 0 1 0 1 0 64 1",
 		"0 4096 small 0 1 read 0 1 0 1 0 64 65",
 		"0 4096 small 0 1 read 0 1 0 1 4096 64 1",
@@ -231,6 +253,7 @@ int main(void)
 		cmocka_unit_test(stores_spare_the_links),
 		cmocka_unit_test(word_visited_twice_goes_by_table),
 		cmocka_unit_test(rolling_walks_share_links_and_go_on_from_each_other),
+		cmocka_unit_test(stores_follow_what_is_read),
 		cmocka_unit_test(nonsense_is_refused),
 		cmocka_unit_test(memory_is_bounded),
 		cmocka_unit_test(what_a_loop_costs_is_no_negative_time),

@@ -22,7 +22,7 @@ static const double contradicted = 0.75; /* of two witnesses who disagree, the b
 static struct xr_second_level second_for(struct xr_outer *o)
 {
 	return (struct xr_second_level){.run = o->run,
-	                                .buffer = XR_OUTER_BUFFER + 4,
+	                                .buffer = XR_CONFLICT_POOL,
 	                                .page = o->evict.page ? o->evict.page : o->evict.item,
 	                                .line = o->line,
 	                                .first_ways = o->first.ways,

@@ -12,7 +12,7 @@
 enum {
 	ATTEMPTS = XR_SECOND_GROWTHS,
 	HOPELESS = 6, /* of them: the next would not be found either */
-	POOL_PAGES = 4096,
+	POOL_PAGES = XR_CONFLICT_POOL_PAGES,
 	WAYS_MOST = XR_SECOND_WAYS,
 	POINTS = 11, /* of the law, */
 	DRAWS = 2,   /* each with so many draws of lines */
@@ -96,6 +96,18 @@ static void vote(struct xr_belief *belief, struct xr_arena *arena, size_t ways)
 	xr_belief_add(belief, likelihood, log(1.0 / WAYS_MOST), 1);
 }
 
+/* For who wants to ask more of such lines, and for people. */
+static void keep_set(struct xr_description *d, const struct xr_conflict_set *set)
+{
+	double number[WAYS_MOST + 1], place[WAYS_MOST + 1];
+
+	for (size_t i = 0; i <= set->n; i++) {
+		number[i] = (double)i;
+		place[i] = (double)(i ? set->member[i - 1] : set->x);
+	}
+	xr_series_put(d, XR_CONFLICT_SERIES, "line", "", number, "place", "bytes", place, set->n + 1);
+}
+
 /* Attempts at conflict sets, until enough of them agree; *left: visits, `one`: of one of them. */
 static int attempt(struct xr_second_level *l, struct xr_conflict *c, struct xr_belief *belief, double left, double one)
 {
@@ -128,6 +140,8 @@ static int attempt(struct xr_second_level *l, struct xr_conflict *c, struct xr_b
 		best = xr_belief_best(belief, &l->p_ways);
 		l->ways = best < WAYS_MOST ? best + 1 : 0;
 		l->sets_found = l->said[l->ways];
+		if (!c->anywhere && set.n == l->ways)
+			keep_set(xr_run_description(l->run), &set);
 		xr_run_progress(l->run, 0.4 + 0.05 * (double)i, "conflict sets");
 	}
 	return 0;

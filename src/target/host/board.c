@@ -158,8 +158,9 @@ static const char *objection(const struct xr_spec *spec)
 		return "a board without an OS gets no code copied";
 	if (spec->kind == XR_TEAM)
 		return "a board without an OS has no threads";
-	if (spec->kind == XR_CHAIN && (spec->chain.n_phases != 1 || spec->chain.phase[0].passes ||
-	                               spec->chain.phase[0].access != XR_READ || spec->chain.cursors > 1))
+	if (spec->kind == XR_CHAIN &&
+	    (spec->chain.n_phases != 1 || spec->chain.phase[0].passes || spec->chain.phase[0].access != XR_READ ||
+	     spec->chain.cursors > 1 || spec->chain.storing))
 		return "the agent of a board walks one ring of addresses at a time";
 	if (spec->kind != XR_CLOCK && spec->kind != XR_OPS && spec->kind != XR_CHAIN)
 		return "the agent of a board does not know this kind of experiment";

@@ -88,6 +88,7 @@ static void walk_endless(struct xr_model *model, struct xr_job *job, struct xr_r
 		xr_trip_init(&trip, c->buffer, phase, spec->cursors, 1);
 		trip.unsettled = spec->unsettled;
 		trip.once = spec->rolling;
+		trip.storing = spec->storing > 0;
 		settle(&model->machine, model->mem, &trip, job, out);
 	} else {
 		struct xr_machine small = xr_machine_scaled(&model->machine, by, xr_trip_stride(phase));
@@ -354,10 +355,19 @@ static void notice(struct xr_model *model, struct xr_job *job, double ns)
 	c->reps = reps; /* samples of one reading keep their length */
 }
 
+static bool may_store(const struct xr_chain_spec *spec)
+{
+	const struct xr_phase *p = &spec->phase[0];
+	return !p->passes && p->access == XR_READ && spec->cursors <= 1 && !spec->rolling &&
+	       xr_trip_count(p) <= PLAIN_MAX;
+}
+
 static const char *wrong_with(const struct xr_chain_spec *spec)
 {
 	if (spec->n_phases < 1 || spec->n_phases > XR_PHASES_MAX)
 		return "a chain has 1 to 6 phases";
+	if (spec->storing && !may_store(spec))
+		return "who stores beside is a short endless walk of one cursor that reads";
 	for (unsigned i = 0; i < spec->n_phases; i++) {
 		const struct xr_phase *phase = &spec->phase[i];
 		if (!phase->passes && (spec->n_phases > 1 || !phase->timed))

@@ -214,6 +214,8 @@ void xr_trip_run(struct xr_trip *trip, struct xr_mem *mem, const struct xr_machi
 			xr_mem_expect(mem, core, trip->buffer, trip->offset[ahead], trip->use);
 		}
 		struct xr_met met = xr_mem_access(mem, core, trip->buffer, trip->offset[at], trip->use);
+		if (trip->storing)
+			xr_mem_access(mem, core, trip->buffer, trip->offset[at], XR_USE_WRITE);
 		const bool guessed = guess(trip, machine, trip->offset[at]);
 		if (tally)
 			count(tally, &pace, &met, guessed);

@@ -18,6 +18,7 @@ struct xr_trip {
 	bool once;          /* each lap is as good as the first one: nothing of it is left when it comes round */
 	uint64_t last_place;  /* offset of the step before, and how far that went */
 	int64_t last_step;
+	bool storing;         /* to each place, after it was read; nobody waits for it */
 	bool dependent;       /* each place is known only when the one before was read */
 };
 
