@@ -13,9 +13,10 @@
  *   Exclusive    a lap over more g than there are ways, by half of the ways of the first cache, misses, unless the first
  *                cache has what the second does not. How many ways there are is seen where strangers push all g out of the
  *                first cache.
- *   Write back   the same laps with a store to its line after each access. Inclusive: twice as many g, which miss all the time; x,
- *                which is lost again and again, is not where stores reach the second cache and make it young. Not inclusive:
- *                x has left the second cache and as many g as there are ways have room, unless stores bring it back.
+ *   Write back   the same laps with a store to its line after each access. Inclusive: twice as many g, which miss all the
+ *                time; x, which is lost again and again, is not where stores reach the second cache and make it young. Not
+ *                inclusive: x has left the second cache and as many g as there are ways have room, unless stores bring
+ *                it back.
  *   The lines: one way of the second cache apart, if pages are in a row in memory, which a lap over more of them than
  *   there are ways shows; else a conflict set (probe/conflict.h).
  *

@@ -29,8 +29,8 @@ struct xr_kept {
 	uint64_t stranger[XR_KEPT_STRANGERS];
 	size_t n_strangers;
 	uint64_t item; /* of a pool of pages, from one to the next; 0: one way apart */
-	/* Of a pool: a conflict set, whose lines may be at another offset of their pages than x, since an index may mix bits of the
-	 * offset in; and lines at both offsets that keep the first cache busy. */
+	/* Of a pool: a conflict set, whose lines may be at another offset of their pages than x, since an index may mix bits
+	 * of the offset in; and lines at both offsets that keep the first cache busy. */
 	uint64_t tester[XR_KEPT_MOST], busy[XR_KEPT_STRANGERS], spare;
 	size_t n_busy;
 };
@@ -44,8 +44,8 @@ struct xr_kept_times {
 /* Members `way` bytes apart, as many as are wanted, of which `few` fit; not whether they are of one set. Leaves n at 0
  * where there is no room. */
 void xr_kept_lay_out(struct xr_kept *kept, uint64_t way, size_t few, size_t wanted);
-/* Members by conflict sets, at least as many as the second cache has ways; one that somebody else found, if it still is one. 0, or
- * -1 as xr_run_time(). */
+/* Members by conflict sets, at least as many as the second cache has ways; one that somebody else found, if it still is
+ * one. 0, or -1 as xr_run_time(). */
 int xr_kept_search(struct xr_kept *kept, double visits_most);
 /* More members of a pool of pages, until there are `wanted`, or visits end. */
 int xr_kept_search_more(struct xr_kept *kept, size_t wanted, double visits_most);
