@@ -204,14 +204,16 @@ double xr_conflict_share(struct xr_conflict *c, const struct xr_conflict_model *
 	return shares(c, m, p, k, p->place) - (p->twin ? shares(c, m, p, k, p->twin) : 0);
 }
 
+/* Of a plain index, the set of the first unit is as full as any: strides repeat. A folded one puts other units there. */
 unsigned xr_conflict_overflows(const struct xr_conflict_array *a, uint64_t stride, unsigned most)
 {
-	/* the set of the first unit is as full as any: strides repeat */
-	unsigned there = 0;
+	enum { FOLDED_MOST = 1 << 12 };
+	unsigned short there[FOLDED_MOST] = {0};
 	const uint64_t home = set_of(a, 0);
+	const bool all = a->fold && a->sets <= FOLDED_MOST;
 	for (unsigned n = 1; n <= most; n++) {
-		there += set_of(a, (n - 1) * stride) == home;
-		if (there > a->ways)
+		const uint64_t set = set_of(a, (n - 1) * stride);
+		if ((all || set == home) && ++there[all ? set : 0] > a->ways)
 			return n;
 	}
 	return most + 1;

@@ -217,12 +217,13 @@ static size_t add_stride(struct xr_hunt *h, bool full, uint64_t stride, double l
 
 /* Strides that double, from one unit to beyond the largest way in play, with counts somewhat beyond what may fit:
  * longer rows meet what lies behind, of which less is known. Three and five times a power of two where sets may
- * be that. */
+ * be that. Where the index may be folded, one more than the sets: both fields of the number grow alike, and what all
+ * other strides spread over the sets meets in one. */
 static size_t make_pool(struct xr_hunt *h, bool full, struct candidate *pool)
 {
 	const double longest = capacity_of(h, 0);
 	unsigned odds = 1u << 1;
-	uint64_t widest = 1;
+	uint64_t widest = 1, folded = 1;
 	double fits = 1;
 	size_t n = 0;
 	for (size_t i = 0; i < h->s.n; i++) {
@@ -230,11 +231,14 @@ static size_t make_pool(struct xr_hunt *h, bool full, struct candidate *pool)
 		for (unsigned odd = 3; odd <= 5; odd += 2)
 			odds |= a->sets % odd == 0 ? 1u << odd : 0;
 		widest = a->sets > widest ? a->sets : widest;
+		folded = a->fold && a->sets > folded ? a->sets : folded;
 		fits = fmax(fits, (double)a->sets * a->ways);
 	}
 	for (unsigned odd = 1; odd <= 5; odd += 2)
 		for (uint64_t stride = odd; odds & 1u << odd && stride <= 2 * widest; stride *= 2)
 			n = add_stride(h, full, stride, fmax(1.5 * fits / (double)stride, 1.5 * longest + 1), pool, n);
+	for (uint64_t sets = 2; sets <= folded; sets *= 2)
+		n = add_stride(h, full, sets + 1, 1.5 * fits / (double)sets, pool, n);
 	return n;
 }
 

@@ -37,6 +37,7 @@ static void lab_init(struct lab *lab, uint64_t seed)
 /* Units `stride` apart; seen: cycles beyond the base, 1 % of noise between looks. */
 static struct xr_conflict_point *put(struct lab *lab, unsigned curve, bool full, uint64_t stride, unsigned count)
 {
+	assert_true(lab->n < POINTS);
 	struct xr_conflict_point *p = &lab->point[lab->n++];
 	uint64_t *place = xr_arena_array(&lab->arena, uint64_t, count);
 	for (unsigned i = 0; i < count; i++)
@@ -53,13 +54,19 @@ static void see(struct lab *lab, struct xr_conflict_point *p, double base, doubl
 	}
 }
 
+/* As infer/conflict.h says it. */
+static uint64_t set_of(const struct xr_conflict_array *a, uint64_t unit)
+{
+	return (a->fold ? unit ^ unit / a->sets : unit) % a->sets;
+}
+
 static double share(struct lab *lab, const struct xr_conflict_array *a, const struct xr_conflict_point *p)
 {
 	double sum = 0;
 	for (unsigned i = 0; i < p->n; i++) {
 		unsigned there = 0;
 		for (unsigned k = 0; k < p->n; k++)
-			there += p->place[k] % a->sets == p->place[i] % a->sets;
+			there += set_of(a, p->place[k]) == set_of(a, p->place[i]);
 		sum += xr_misses_share(lab->misses, a->policy, a->ways, there);
 	}
 	return sum / p->n;
@@ -127,6 +134,48 @@ static void check_array(const struct xr_conflict_array *a, uint64_t seed)
 	if (!(p > 0.7 && p_capacity >= p - 1e-9))
 		fail_msg("%u ways of %d sets, policy %d: believed with %g", a->ways, (int)a->sets, a->policy, p);
 	xr_arena_release(&lab.arena);
+}
+
+/* A folded index puts other units into the set of the first than into its neighbours: any of them may overflow. */
+static void the_first_set_that_overflows_counts(void **state)
+{
+	(void)state;
+	for (uint64_t sets = 1; sets <= 64; sets *= 2)
+		for (unsigned ways = 1; ways <= 9; ways += 2)
+			for (uint64_t stride = 1; stride <= 2 * sets; stride++)
+				for (int fold = 0; fold < 2; fold++) {
+					const struct xr_conflict_array a = {.sets = sets, .fold = fold, .ways = ways};
+					unsigned there[64] = {0}, n = 0;
+					while (++there[set_of(&a, n++ * stride)] <= ways)
+						;
+					assert_int_equal(xr_conflict_overflows(&a, stride, 5000), n);
+				}
+}
+
+/* Pages of a folded TLB: rows of every power of two spread over its sets as in one with fewer sets, or none. */
+static void a_folded_index_shows_at_one_more_than_its_sets(void **state)
+{
+	(void)state;
+	static const struct xr_conflict_array tlb[] = {
+		{16, true, 3, XR_LRU}, {16, true, 8, XR_LRU}, {8, true, 4, XR_PLRU}};
+	for (size_t i = 0; i < sizeof tlb / sizeof *tlb; i++) {
+		struct lab lab;
+		struct xr_stack s = {.stride = 1};
+		double p, p_capacity;
+		lab_init(&lab, 40 + i);
+		ask_all(&lab, &tlb[i], 1, 0, 12);
+		xr_stack_begin(&s, &lab.arena, lab.point, lab.n);
+		for (uint64_t stride = tlb[i].sets / 2; stride <= 2 * tlb[i].sets; stride *= 2)
+			ask_all(&lab, &tlb[i], stride, (unsigned)stride, 12);
+		ask_all(&lab, &tlb[i], tlb[i].sets + 1, 1, 12);
+		xr_stack_geometry(&s, 256);
+		xr_stack_again(&s, lab.point, lab.n);
+		const size_t best = xr_stack_best(&s, &p, &p_capacity);
+		assert_true(best < s.n && p > 0.7);
+		assert_int_equal(xr_stack_array(&s.h[best])->ways, tlb[i].ways);
+		assert_int_equal(xr_stack_array(&s.h[best])->sets, tlb[i].sets);
+		xr_arena_release(&lab.arena);
+	}
 }
 
 static void every_policy_and_number_of_ways_is_found(void **state)
@@ -269,7 +318,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_misses_while_it_fits),
+		cmocka_unit_test(the_first_set_that_overflows_counts),
 		cmocka_unit_test(every_policy_and_number_of_ways_is_found),
+		cmocka_unit_test(a_folded_index_shows_at_one_more_than_its_sets),
 		cmocka_unit_test(what_no_array_makes_is_none_of_these),
 		cmocka_unit_test(every_curve_counts_against_none_of_these),
 		cmocka_unit_test(a_flat_curve_fits_everything),
