@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One line on standard error that says where the run is; nothing when that is no terminal. */
 #include "cli.h"
+#include "report/value.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,16 +15,9 @@ static const double least_s = 0.05; /* between two changes: drawing must not dis
 static bool line_shown;
 static double shown_at_s, shown_left_s = -1, looked_at_s;
 
-/* Estimates jump when a micro-benchmark ends early or late; a person wants to see the time run down. What was
- * said before less what has passed counts for nine parts, the new estimate for one; where that is more than what was said
- * before, the time stands still. */
 static double steady(double elapsed_s, double left_s)
 {
-	double passed_s = elapsed_s - looked_at_s;
-	double share = passed_s > 1 ? 0.3 : 0.1;
-	if (shown_left_s < 0 || passed_s < 0)
-		shown_left_s = left_s;
-	shown_left_s = fmin(shown_left_s, fmax((1 - share) * (shown_left_s - passed_s) + share * left_s, 0));
+	shown_left_s = xr_value_left_s(shown_left_s, elapsed_s - looked_at_s, left_s);
 	looked_at_s = elapsed_s;
 	return shown_left_s;
 }

@@ -190,3 +190,11 @@ const char *xr_fact_words(struct xr_arena *arena, const struct xr_fact *fact, do
 		return words;
 	return xr_arena_printf(arena, "%s%s", words, fact->status == XR_OK ? "~" : "?");
 }
+
+double xr_value_left_s(double shown_s, double passed_s, double left_s)
+{
+	const double share = passed_s > 1 ? 0.3 : 0.1, news = 1.5, news_least_s = 5;
+	if (shown_s < 0 || passed_s < 0 || left_s > fmax(news * shown_s, shown_s + news_least_s))
+		return left_s;
+	return fmin(shown_s, fmax((1 - share) * (shown_s - passed_s) + share * left_s, 0));
+}

@@ -394,6 +394,25 @@ static void who_disturbed_is_said_and_nothing_else(void **state)
 	}
 }
 
+/* The time left runs down; it stands still over small steps up, and tells of large ones. */
+static void time_left_runs_down_unless_there_is_news(void **state)
+{
+	(void)state;
+	assert_float_equal(xr_value_left_s(-1, 0, 40), 40, 1e-9);
+	assert_float_equal(xr_value_left_s(40, 1, 39), 39, 1e-9);
+	double early_s = xr_value_left_s(40, 1, 20), late_s = xr_value_left_s(40, 1, 55);
+	assert_true(early_s < 39 && early_s > 30);
+	assert_true(late_s > 39 && late_s <= 40);
+	assert_float_equal(xr_value_left_s(40, 1, 80), 80, 1e-9);
+	assert_true(xr_value_left_s(2, 0.5, 6) <= 2); /* a few seconds are no news */
+	assert_float_equal(xr_value_left_s(3, 9, 0), 0, 1e-9);
+	/* a run that takes three times as long as the first estimate: told long before that has passed */
+	double shown_s = 43, at_s = 0;
+	for (; at_s < 43 && shown_s < 60; at_s += 0.1)
+		shown_s = xr_value_left_s(shown_s, 0.1, 43 + at_s);
+	assert_true(at_s < 43);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -410,6 +429,7 @@ int main(void)
 		cmocka_unit_test(the_page_has_the_description_and_no_markup_of_it),
 		cmocka_unit_test(reports_fit_narrow_terminals),
 		cmocka_unit_test(who_disturbed_is_said_and_nothing_else),
+		cmocka_unit_test(time_left_runs_down_unless_there_is_news),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
