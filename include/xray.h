@@ -17,8 +17,9 @@
  * The library never prints, never exits, never reads the environment, installs no signal handlers and keeps no
  * global state. Two sessions may live side by side, but measuring with two at once spoils both. NULL where
  * something is needed is an error or an empty answer. When memory runs out, a call fails like any other, what it
- * was building is lost, and the session is good for nothing but xr_session_free(). Strings given in options are
- * needed until the call returns; strings handed out live as long as their owner.
+ * was building is lost, and the session is good for nothing but xr_session_free(). So does one that cannot write, the
+ * disk being full or files limited in size; no SIGXFSZ or SIGPIPE ends the program for it. Strings given in options
+ * are needed until the call returns; strings handed out live as long as their owner.
  */
 #ifndef XRAY_H
 #define XRAY_H

@@ -11,13 +11,13 @@
 #include <ctype.h>
 #include <errno.h>
 #include <jansson.h>
-#include <stdio.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 struct xr_recorder {
-	FILE *file;
+	int fd;
 	char *path;
 };
 
@@ -39,10 +39,13 @@ static int put_line(struct xr_recorder *r, json_t *line, struct xr_error *err)
 {
 	if (!line)
 		return xr_fail(err, XR_EXIT_USE, "cannot write %s: a reading does not fit into JSON", r->path);
-	int status = json_dumpf(line, r->file, JSON_COMPACT | JSON_REAL_PRECISION(9));
+	char *text = json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9));
 	json_decref(line);
-	if (status || fputc('\n', r->file) == EOF || fflush(r->file))
-		return xr_fail(err, XR_EXIT_USE, "cannot write %s: %s", r->path, strerror(errno));
+	bool written = text && !xr_write_all(r->fd, text, strlen(text)) && !xr_write_all(r->fd, "\n", 1);
+	int why = text ? errno : ENOMEM;
+	free(text);
+	if (!written)
+		return xr_fail(err, XR_EXIT_USE, "cannot write %s: %s", r->path, strerror(why));
 	return 0;
 }
 
@@ -71,21 +74,16 @@ struct xr_recorder *xr_recorder_new(const char *dir, const struct xr_target_info
 		"; a recording made by xray --record\n[target]\nkind = recorded\nname = %s\nreadings = readings.jsonl\n",
 		plain_name(info->name, name));
 	xr_strbuf_printf(&path, "%s/machine.ini", dir);
-	int fd = -1;
+	r->fd = -1;
 	if (!xr_output_write(xr_strbuf_text(&path), xr_strbuf_text(&ini), ini.len, err)) {
 		xr_strbuf_clear(&path);
 		xr_strbuf_printf(&path, "%s/readings.jsonl", dir);
-		fd = xr_output_begin(xr_strbuf_text(&path), err);
+		r->fd = xr_output_begin(xr_strbuf_text(&path), err);
 	}
 	r->path = xr_strdup(xr_strbuf_text(&path));
-	r->file = fd >= 0 ? fdopen(fd, "w") : NULL;
-	if (!r->file && fd >= 0) {
-		xr_fail(err, XR_EXIT_USE, "cannot write %s: %s", r->path, strerror(errno));
-		close(fd);
-	}
 	xr_strbuf_release(&path);
 	xr_strbuf_release(&ini);
-	if (!r->file || put_line(r, info_to_json(info), err)) {
+	if (r->fd < 0 || put_line(r, info_to_json(info), err)) {
 		xr_recorder_free(r);
 		return NULL;
 	}
@@ -111,8 +109,8 @@ void xr_recorder_free(struct xr_recorder *recorder)
 {
 	if (!recorder)
 		return;
-	if (recorder->file)
-		fclose(recorder->file);
+	if (recorder->fd >= 0)
+		close(recorder->fd);
 	free(recorder->path);
 	free(recorder);
 }

@@ -6,11 +6,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 bool xr_file_exists(const char *path)
@@ -111,7 +114,7 @@ const char *xr_foreign_why(int code)
 	}
 }
 
-int xr_write_all(int fd, const char *data, size_t len)
+static int write_all(int fd, const char *data, size_t len)
 {
 	while (len) {
 		ssize_t put = write(fd, data, len);
@@ -123,6 +126,30 @@ int xr_write_all(int fd, const char *data, size_t len)
 		len -= (size_t)put;
 	}
 	return 0;
+}
+
+/* Files that may not grow and readers that are gone are errors of write(), no reason to end the program that called the library:
+ * the signal that comes along is taken away, unless it was there before. */
+int xr_write_all(int fd, const char *data, size_t len)
+{
+	static const struct timespec at_once;
+	sigset_t deadly, before, waiting;
+	sigemptyset(&deadly);
+	sigaddset(&deadly, SIGXFSZ);
+	sigaddset(&deadly, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &deadly, &before);
+	sigpending(&waiting);
+	int status = write_all(fd, data, len), why = errno;
+	const int signal = status && why == EFBIG ? SIGXFSZ : status && why == EPIPE ? SIGPIPE : 0;
+	if (signal && !sigismember(&waiting, signal)) {
+		sigemptyset(&deadly);
+		sigaddset(&deadly, signal);
+		while (sigtimedwait(&deadly, NULL, &at_once) < 0 && errno == EINTR)
+			;
+	}
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = why;
+	return status;
 }
 
 static int write_with_mode(const char *path, const void *data, size_t len, mode_t mode)

@@ -33,7 +33,7 @@ void xr_dir_remove(const char *path);
 char *xr_private_make(const char *parent, int *lock);
 void xr_private_remove(const char *path, int lock);
 
-/* All of it, however many calls that takes. 0, or -1 with errno. */
+/* All of it, however many calls that takes. 0, or -1 with errno; no signal ends the program for it (SIGXFSZ, SIGPIPE). */
 int xr_write_all(int fd, const char *data, size_t len);
 
 #endif

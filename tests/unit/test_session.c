@@ -3,6 +3,7 @@
 #include "xray.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -267,13 +268,79 @@ static void no_memory_is_an_error(void **state)
 #endif
 }
 
+/* In a child, where files may not grow beyond so many bytes, and a signal that nobody handles comes with it. */
+static int on_a_full_disk(rlim_t most_bytes, const char *dir)
+{
+	static const char *const want[] = {"timer"};
+	const struct xr_plan plan = {.select = want, .n_select = 1};
+	struct xr_options options = {.target = "machines/p6.ini", .cpu = -1};
+	const struct rlimit limit = {most_bytes, most_bytes};
+	char path[600];
+	struct xr_error err = {0};
+	struct xr_session *session = xr_session_open(&options, &err);
+	struct xr_description *d = session ? xr_session_measure(session, &plan, NULL, &err) : NULL;
+	if (!d)
+		return 1;
+	signal(SIGXFSZ, SIG_DFL);
+	signal(SIGPIPE, SIG_DFL);
+	setrlimit(RLIMIT_FSIZE, &limit);
+	snprintf(path, sizeof path, "%s/old.json", dir);
+	if (!xr_description_write(d, path, &err) || err.code != XR_EXIT_USE || !strstr(err.text, "too large"))
+		return 2; /* the one before stays */
+	if (!access("/dev/full", W_OK) &&
+	    (!xr_description_write(d, "/dev/full", &err) || !strstr(err.text, "No space")))
+		return 3;
+	xr_description_free(d);
+	xr_session_free(session);
+	/* what cannot be kept is measured all the same */
+	snprintf(path, sizeof path, "%s/store", dir);
+	if (!(d = xr_description_stored(path, 0, &options, &plan, &err)))
+		return 4;
+	xr_description_free(d);
+	/* a recording that cannot be written is an error */
+	snprintf(path, sizeof path, "%s/recording", dir);
+	options.record = path;
+	session = xr_session_open(&options, &err);
+	d = session ? xr_session_measure(session, &plan, NULL, &err) : NULL;
+	bool refused = !d && strstr(err.text, "too large");
+	xr_session_free(session);
+	return refused ? 0 : 5;
+}
+
+static void a_full_disk_is_an_error(void **state)
+{
+	char dir[300], command[1000];
+	(void)state;
+	snprintf(dir, sizeof dir, "%s/full", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+	for (rlim_t most = 0; most <= 600; most += 200) {
+		snprintf(command, sizeof command, "rm -rf '%s'; mkdir -m 700 '%s'; echo old > '%s/old.json'", dir, dir,
+		         dir);
+		assert_int_equal(system(command), 0);
+		pid_t child = fork();
+		if (!child)
+			_exit(on_a_full_disk(most, dir));
+		int status = -1;
+		assert_int_equal(waitpid(child, &status, 0), child);
+		if (status)
+			fail_msg("with %d bytes a file: status %#x", (int)most, (unsigned)status);
+		/* nothing half-written is left */
+		snprintf(
+			command, sizeof command,
+			"cd '%s' && grep -qx old old.json && test -z \"$(ls -A store)\" && test \"$(ls -A | grep -c new)\" = 0",
+			dir);
+		assert_int_equal(system(command), 0);
+	}
+	snprintf(command, sizeof command, "rm -rf '%s'", dir);
+	assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_program_can_measure),           cmocka_unit_test(errors_come_back_as_text),
 		cmocka_unit_test(a_statement_is_timed_or_refused), cmocka_unit_test(the_listing_is_whole),
 		cmocka_unit_test(null_is_no_reason_to_crash),      cmocka_unit_test(two_sessions_live_side_by_side),
-		cmocka_unit_test(no_memory_is_an_error),
+		cmocka_unit_test(no_memory_is_an_error),           cmocka_unit_test(a_full_disk_is_an_error),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

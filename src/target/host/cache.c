@@ -2,6 +2,7 @@
 #include "target/host/cache.h"
 
 #include "util/error.h"
+#include "util/files.h"
 #include "util/hash.h"
 #include "util/memory.h"
 #include "util/trusted.h"
@@ -65,20 +66,6 @@ static bool read_whole(int fd, char *to, size_t len)
 	return true;
 }
 
-static bool write_whole(int fd, const char *from, size_t len)
-{
-	while (len) {
-		ssize_t put = write(fd, from, len);
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put <= 0)
-			return false;
-		from += put;
-		len -= (size_t)put;
-	}
-	return true;
-}
-
 static bool read_entry(int fd, uint64_t key, const char *suffix, struct xr_strbuf *out)
 {
 	struct stat st;
@@ -127,7 +114,7 @@ void xr_cache_put(struct xr_cache *cache, uint64_t key, const char *suffix, cons
 	int fd = openat(cache->dir, fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return;
-	bool good = write_whole(fd, (const char *)&head, sizeof head) && write_whole(fd, data, len);
+	bool good = !xr_write_all(fd, (const char *)&head, sizeof head) && !xr_write_all(fd, data, len);
 	good = !close(fd) && good;
 	if (!good || renameat(cache->dir, fresh, cache->dir, name))
 		unlinkat(cache->dir, fresh, 0);
