@@ -128,8 +128,8 @@ static int write_all(int fd, const char *data, size_t len)
 	return 0;
 }
 
-/* Files that may not grow and readers that are gone are errors of write(), no reason to end the program that called the library:
- * the signal that comes along is taken away, unless it was there before. */
+/* Files that may not grow and readers that are gone are errors of write(), no reason to end the program that called
+ * the library: the signal that comes along is taken away, unless it was there before. */
 int xr_write_all(int fd, const char *data, size_t len)
 {
 	static const struct timespec at_once;
