@@ -12,7 +12,7 @@ const char *const xr_policy_names[] = {"lru", "plru", "nru", "fifo", "random", "
 int xr_policy_lru_plru(uint32_t groups, uint32_t leaves)
 {
 	if (groups < 1 || groups > 16 || leaves < 2 || groups * leaves > WAYS_MAX || (leaves & (leaves - 1)))
-		return 0;
+		return -1;
 	return (int)(XR_LRU_PLRU | groups << 8 | leaves << 16);
 }
 
@@ -79,8 +79,7 @@ static int parse_groups(const char *at)
 	uint32_t groups, leaves;
 	if (!take_number(&at, &groups) || !take(&at, "plru") || !take_number(&at, &leaves) || *at)
 		return -1;
-	int policy = xr_policy_lru_plru(groups, leaves);
-	return policy ? policy : -1;
+	return xr_policy_lru_plru(groups, leaves);
 }
 
 int xr_policy_parse(const char *name)

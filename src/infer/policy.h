@@ -63,7 +63,7 @@ static inline uint32_t xr_policy_leaves(int policy)
 	return (uint32_t)policy >> 16 & 0xff;
 }
 
-/* 0: no such groups: at most 64 ways, leaves a power of two from 2 on */
+/* -1: no such groups: at most 16 of them and 64 ways, leaves a power of two from 2 on */
 int xr_policy_lru_plru(uint32_t groups, uint32_t leaves);
 
 struct xr_qlru {

@@ -84,9 +84,24 @@ static void times_of_no_policy_are_explained_by_none(void **state)
 	}
 }
 
+/* Two names for one policy would share what is believed of it. */
+static void every_candidate_is_there_once(void **state)
+{
+	(void)state;
+	for (size_t ways = 1; ways <= 64; ways++)
+		for (int all = 0; all < 2; all++) {
+			int policy[XR_CANDIDATES];
+			size_t n = xr_replacement_candidates(ways, all, policy);
+			for (size_t i = 0; i < n; i++)
+				for (size_t k = 0; k < i; k++)
+					assert_int_not_equal(policy[i], policy[k]);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_candidate_is_there_once),
 		cmocka_unit_test(plain_policies_are_told_apart),
 		cmocka_unit_test(odd_ways_and_groups_are_no_trouble),
 		cmocka_unit_test(ages_of_two_bits_are_a_family),
