@@ -4,7 +4,7 @@
 
 static int ask(const struct xr_regular *r, uint64_t stride, unsigned n, bool *fit)
 {
-	const struct xr_rows rows = {.stride = stride, .n = n};
+	const struct xr_rows rows = {.stride = stride, .n = n, .groups = r->groups, .apart = r->apart};
 	return r->fits(r->self, &rows, fit);
 }
 
@@ -31,6 +31,13 @@ static int count_fitting(const struct xr_regular *r, uint64_t stride, unsigned *
 	return 0;
 }
 
+/* The least distance of groups that do not overlap. */
+static uint64_t least_stride(const struct xr_regular *r)
+{
+	const uint64_t group = r->groups > 1 ? r->groups * r->apart : 0;
+	return group > r->unit ? group : r->unit;
+}
+
 /* From far apart to nearer: as long as it is a multiple of the way, as many fit as there are ways; of half a way,
  * twice as many. */
 static int find_power_of_two(struct xr_regular *r)
@@ -39,14 +46,14 @@ static int find_power_of_two(struct xr_regular *r)
 	uint64_t stride = r->unit;
 	while (stride < r->largest)
 		stride *= 2;
-	for (; !ways && stride > r->unit; stride /= 2)
+	for (; !ways && stride > least_stride(r); stride /= 2)
 		if (count_fitting(r, stride, &ways) != 0)
 			return -1;
 	stride *= 2;
-	for (more = ways; ways && more == ways && stride > r->unit; stride /= 2)
+	for (more = ways; ways && more == ways && stride / 2 >= least_stride(r); stride /= 2)
 		if (count_fitting(r, stride / 2, &more) != 0)
 			return -1;
-	r->ways = ways;
+	r->ways = more == ways && r->groups > 1 ? 0 : ways; /* how large a way is was not seen */
 	r->way = more == ways ? stride : 2 * stride;
 	return 0;
 }
@@ -84,12 +91,53 @@ int xr_regular_find(struct xr_regular *r)
 	return 0;
 }
 
+/* Is it the same for groups of so many, also of lines twice as far apart? */
+static int holds_for(struct xr_regular *r, unsigned groups, bool *holds)
+{
+	const unsigned before = r->groups;
+	*holds = true;
+	r->groups = groups;
+	for (uint64_t stride = r->way; *holds && stride <= 2 * r->way && (r->ways + 1) * stride <= r->room;
+	     stride *= 2) {
+		bool fit = true, over = false;
+		if (ask(r, stride, r->ways, &fit) != 0 || ask(r, stride, r->ways + 1, &over) != 0)
+			return -1;
+		*holds = fit && !over;
+	}
+	r->groups = before;
+	return 0;
+}
+
+int xr_regular_find_behind(struct xr_regular *r, uint64_t apart)
+{
+	enum { GROUPS_MOST = 8 };
+	bool holds = false;
+	r->apart = apart;
+	for (r->groups = 1; r->groups <= GROUPS_MOST; r->groups *= 2) {
+		if (xr_regular_find(r) != 0)
+			return -1;
+		if (!apart || (r->ways && apart % r->way == 0)) /* what shares a set there shares one here */
+			return 0;
+		if (r->ways && holds_for(r, 2 * r->groups, &holds) != 0)
+			return -1;
+		if (holds || !r->ways)
+			return 0;
+	}
+	r->ways = 0;
+	return 0;
+}
+
 int xr_regular_line(const struct xr_regular *r, uint64_t most, uint64_t *line)
 {
 	bool fit = false;
 	*line = 0;
 	for (uint64_t delta = r->unit; delta <= most && delta < r->way && !fit; delta *= 2) {
-		const struct xr_rows rows = {.stride = r->way, .n = r->ways, .more = r->ways, .delta = delta};
+		const struct xr_rows rows = {.stride = r->way,
+		                             .n = r->ways,
+		                             .more = r->ways,
+		                             .delta = delta,
+		                             .groups = r->groups,
+		                             .apart = r->apart};
 		if (2 * r->ways * r->way + delta > r->room)
 			return 0;
 		if (r->fits(r->self, &rows, &fit) != 0)

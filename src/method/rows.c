@@ -22,14 +22,16 @@ static int rows_fit(void *self, const struct xr_rows *rows, bool *fit)
 	const struct xr_data_level *l = self;
 	struct xr_arena *arena = xr_run_arena(l->walk.run);
 	struct xr_walk other = l->walk;
-	const unsigned n = rows->n + rows->more;
-	const uint64_t page = l->walk.page ? l->walk.page : PAGE_NONE, bytes = n * rows->stride + page;
+	const unsigned groups = rows->groups ? rows->groups : 1, n = (rows->n + rows->more) * groups;
+	const uint64_t page = l->walk.page ? l->walk.page : PAGE_NONE,
+		       bytes = (rows->n + rows->more) * rows->stride + groups * rows->apart + page;
 	const uint64_t apart = l->walk.line > TWINS_APART ? l->walk.line : TWINS_APART;
 	struct xr_places set = xr_places_new(arena, n), twin = xr_places_new(arena, n);
 	struct xr_spec spec[2];
 	struct xr_reading reading[2];
 	for (unsigned i = 0; i < n; i++) {
-		const uint64_t at = i * rows->stride + (i < rows->n ? 0 : rows->delta);
+		const unsigned line = i / groups;
+		const uint64_t at = line * rows->stride + (line < rows->n ? 0 : rows->delta) + i % groups * rows->apart;
 		xr_places_add(&set, at);
 		xr_places_add(&twin, at / page * page + (at + i * apart) % page);
 	}
@@ -50,7 +52,7 @@ int xr_data_level_find(struct xr_data_level *l)
 	                       .largest = l->kept > 0 ? (uint64_t)(l->kept) : WAY_MOST,
 	                       .room = l->room,
 	                       .most = WAYS_MOST};
-	if (xr_regular_find(&r) != 0)
+	if (xr_regular_find_behind(&r, l->before) != 0)
 		return -1;
 	l->bytes = r.ways * r.way;
 	l->ways = l->kept > 0 && ((double)l->bytes < least * l->kept || (double)l->bytes > most * l->kept) ? 0 : r.ways;

@@ -85,6 +85,7 @@ wide l1d=64K:16:64:4 l1i=64K:16:64:1 l2=1024K:16:64:18 dtlb=128:128:33 itlb=128:
 coarse l1d=32K:4:256:2 l1i=32K:4:256:1 l2=256K:4:256:9 dtlb=10:10:5 itlb=10:10:5 memory=44
 foretold l1d=8K:2:32:1 l1i=8K:2:32:1 l2=48K:3:32:8 dtlb=12:3:15 itlb=12:3:15 memory=40 miss=9 taken=2 stores=stall dirty=9
 large mode=scoreboard l1d=40K:5:64:5 l1i=24K:3:64:1 l2=640K:10:64:14 l3=2560K:20:64:44 dtlb=44:44:9 itlb=40:40:9 memory=180 taken=2 hz=3e9
+behind l1d=16K:8:64:3 l1i=16K:8:64:1 l2=192K:6:64:14 dtlb=24:24:20 itlb=24:24:20 memory=90
 MACHINES
 
 # Random replacement is measured, too; what it hides is in doubt, never wrong and sure.

@@ -86,6 +86,100 @@ static void one_set_of_many_ways(void **state)
 	}
 }
 
+/* ---- a level behind another ---- */
+
+enum { WAYS_MOST = 40 };
+
+/* LRU: the first is the last used; 0: none. */
+struct set {
+	uint64_t line[WAYS_MOST];
+};
+
+struct pair {
+	uint64_t sets[2];
+	unsigned ways[2];
+	bool hands_on; /* the second level gets what the first evicts, and gives back what it needs */
+	struct set *set[2];
+};
+
+/* Takes the line out, or with `ways` puts it first; returns what had to go. *there: it was in it. */
+static uint64_t use(struct set *s, unsigned ways, uint64_t line, bool stays, bool *there)
+{
+	unsigned at = 0;
+	while (at < ways && s->line[at] != line)
+		at++;
+	*there = at < ways;
+	uint64_t gone = *there || !stays ? 0 : s->line[ways - 1];
+	if (stays) {
+		for (at = *there ? at : ways - 1; at; at--)
+			s->line[at] = s->line[at - 1];
+		s->line[0] = line;
+	} else if (*there) {
+		s->line[at] = 0;
+	}
+	return gone;
+}
+
+/* Does one of the two answer? */
+static bool answers(struct pair *p, uint64_t line)
+{
+	struct set *second = &p->set[1][line % p->sets[1]];
+	bool first_has, second_has = false, none;
+	const uint64_t gone = use(&p->set[0][line % p->sets[0]], p->ways[0], line, true, &first_has);
+	if (!first_has)
+		use(second, p->ways[1], line, !p->hands_on, &second_has);
+	if (gone && p->hands_on)
+		use(&p->set[1][gone % p->sets[1]], p->ways[1], gone, true, &none);
+	return first_has || second_has;
+}
+
+static int pair_fits(void *self, const struct xr_rows *rows, bool *fit)
+{
+	struct pair *p = self;
+	const unsigned groups = rows->groups ? rows->groups : 1;
+	for (int i = 0; i < 2; i++)
+		memset(p->set[i], 0, p->sets[i] * sizeof *p->set[i]);
+	for (int lap = 0; lap < 4; lap++) {
+		*fit = true;
+		for (unsigned i = 0; i < (rows->n + rows->more) * groups; i++) {
+			const unsigned line = i / groups;
+			*fit &= answers(p, 1 + (line * rows->stride + (line < rows->n ? 0 : rows->delta) +
+			                        i % groups * rows->apart) /
+			                                   64);
+		}
+	}
+	return 0;
+}
+
+static void a_level_before_hides_nothing(void **state)
+{
+	static struct set sets[2][SETS_MOST];
+	static const struct {
+		uint64_t sets[2];
+		unsigned ways[2];
+	} of[] = {{{32, 512}, {8, 6}}, {{64, 1024}, {4, 2}}, {{64, 1024}, {3, 1}},
+	          {{64, 256}, {3, 6}}, {{64, 512}, {8, 8}},  {{16, 512}, {32, 8}}};
+	(void)state;
+	for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+		for (int hands_on = 0; hands_on < 2; hands_on++) {
+			struct pair p = {.sets = {of[i].sets[0], of[i].sets[1]},
+			                 .ways = {of[i].ways[0], of[i].ways[1]},
+			                 .hands_on = hands_on,
+			                 .set = {sets[0], sets[1]}};
+			struct xr_regular r = {.fits = pair_fits,
+			                       .self = &p,
+			                       .unit = 64,
+			                       .largest = 1 << 20,
+			                       .room = 1 << 27,
+			                       .most = 64};
+			assert_int_equal(xr_regular_find_behind(&r, p.sets[0] * 64), 0);
+			if (hands_on && !r.ways)
+				continue;
+			assert_int_equal(r.ways, p.ways[1]);
+			assert_int_equal(r.way, p.sets[1] * 64);
+		}
+}
+
 static void more_than_can_be_tried_is_nothing(void **state)
 {
 	struct array a = {.line = 64, .sets = 16, .ways = 100};
@@ -100,6 +194,7 @@ int main(void)
 		cmocka_unit_test(every_geometry_comes_out),
 		cmocka_unit_test(sets_need_be_no_power_of_two),
 		cmocka_unit_test(one_set_of_many_ways),
+		cmocka_unit_test(a_level_before_hides_nothing),
 		cmocka_unit_test(more_than_can_be_tried_is_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

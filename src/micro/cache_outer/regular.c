@@ -19,6 +19,11 @@ int xr_outer_find_regular(struct xr_outer *o, size_t level, bool *found)
 	                                  (double)(o->evict.page ? o->evict.page : o->evict.item),
 	                          .room = xr_run_room(o->run) < XR_OUTER_MOST ? xr_run_room(o->run) : XR_OUTER_MOST};
 
+	const double before = level > 1 ? xr_run_number(o->run, xr_outer_id(o, level - 1, "capacity"), 0)
+	                                : xr_run_number(o->run, "cache.l1d.capacity", 0),
+		     ways = level > 1 ? xr_run_number(o->run, xr_outer_id(o, level - 1, "ways"), 0)
+	                              : xr_run_number(o->run, "cache.l1d.ways", 0);
+	l.before = ways > 0 ? (uint64_t)(before / ways) : 0;
 	if (xr_data_level_find(&l) != 0)
 		return -1;
 	*found = l.ways > 0;
