@@ -193,8 +193,8 @@ static int tell_exclusive(struct xr_kept *k, double p_not_inclusive, bool *exclu
 	struct xr_kept_times pushed;
 	if (xr_kept_ask_members(k, room + half, true, &pushed) != 0)
 		return -1;
-	const double p = any_misses(k, &t, &none), there = more_cycles(&pushed) > k->miss ? 1 : 0;
-	const double told = fmax(p, (1 - p - none) * there) * p_not_inclusive; /* they must be one set's to tell */
+	const double p = any_misses(k, &t, &none), there = !k->item && more_cycles(&pushed) > k->miss ? 1 : 0;
+	const double told = fmax(p, (1 - p - none) * there) * p_not_inclusive; /* of one set, and counted above */
 	*exclusive = 1 - p - none > p;
 	if (told < sure) {
 		xr_fact_none(d, finds[INCLUSION], XR_UNRELIABLE,
