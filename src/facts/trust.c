@@ -4,6 +4,7 @@
  * Rules are orders that every machine keeps: caches grow with their level, so do their latencies, memory is slower than
  * any cache, a second TLB has more entries than the first. When an order is broken, not both facts are right, and
  * P(a is right | not both are) = a (1 - b) / (1 - a b) for confidences a and b: the surer one hardly suffers.
+ * And nothing is surer than the time allowed in which it was measured.
  */
 #include "facts/trust.h"
 
@@ -185,6 +186,25 @@ static bool has_type(const struct xr_description *d, int type, char *prefix, siz
 
 /* ---- the border ---------------------------------------------------------------------------------------------------- */
 
+/* Whoever runs in between fills the caches that are not the first with lines of his own, and any reading may be one that
+ * met them: what is said of those caches is no surer than the share of the time in which nobody else ran. */
+static void others_left_the_caches_alone(struct xr_description *d)
+{
+	static const char *const shared[] = {"cache.levels",     "cache.l2.capacity", "cache.l2.ways",
+	                                     "cache.l2.latency", "cache.l3.capacity", "cache.l3.ways",
+	                                     "cache.l3.latency"};
+	const double lost = xr_description_number(d, "noise.lost", 0);
+	for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) {
+		struct xr_fact *fact = find(d, "", shared[i]);
+		if (!fact || !(fact->confidence > 1 - lost))
+			continue;
+		fact->confidence = fmax(0, 1 - lost);
+		if (!xr_trust_enough(fact->confidence, xr_trust_least))
+			say(fact, "others took %.0f %% of the time, and what they left in this cache may count",
+			    100 * lost);
+	}
+}
+
 bool xr_trust_enough(double confidence, double least)
 {
 	return rint(confidence * 100) >= rint(least * 100);
@@ -199,6 +219,7 @@ void xr_trust_apply(struct xr_description *d)
 	memory_was_walked(d);
 	reach_fits_the_curve(d);
 	code_was_optimised(d);
+	others_left_the_caches_alone(d);
 	for (size_t i = 0; i < xr_description_count(d); i++) {
 		struct xr_fact *fact = xr_description_edit(d, xr_description_at(d, i)->id);
 		if (fact->status != XR_OK || xr_trust_enough(fact->confidence, xr_trust_least))

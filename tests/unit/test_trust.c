@@ -52,6 +52,28 @@ static void the_surer_of_two_that_contradict_stays(void **state)
 	xr_description_free(d);
 }
 
+static void caches_beside_others_are_as_sure_as_the_time_was_ours(void **state)
+{
+	struct xr_description *d = xr_description_new();
+	(void)state;
+	xr_fact_number(d, "noise.lost", 0.05, "", 0.9, "m");
+	xr_fact_count(d, "cache.l1d.capacity", 32768, "bytes", 0.98, "m");
+	xr_fact_count(d, "cache.l2.capacity", 1 << 20, "bytes", 0.98, "m");
+	xr_fact_count(d, "cache.levels", 3, "", 0.9, "m");
+	xr_trust_apply(d);
+	assert_int_equal(status(d, "cache.l2.capacity"), XR_OK);
+	assert_true(xr_description_fact(d, "cache.l2.capacity")->confidence < 0.951);
+	assert_true(xr_description_fact(d, "cache.levels")->confidence > 0.899);
+	xr_fact_number(d, "noise.lost", 0.42, "", 0.9, "m");
+	xr_trust_apply(d);
+	assert_int_equal(status(d, "cache.l1d.capacity"), XR_OK);
+	assert_int_equal(status(d, "cache.l2.capacity"), XR_UNRELIABLE);
+	assert_int_equal(status(d, "cache.levels"), XR_UNRELIABLE);
+	assert_non_null(strstr(xr_fact_reason(xr_description_fact(d, "cache.l2.capacity")), "others took 42 %"));
+	assert_true(xr_description_fact(d, "cache.l1d.capacity")->confidence > 0.97);
+	xr_description_free(d);
+}
+
 static void of_two_that_are_as_sure_none_stays(void **state)
 {
 	struct xr_description *d = xr_description_new();
@@ -196,6 +218,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_not_sure_enough_is_unreliable),
 		cmocka_unit_test(the_surer_of_two_that_contradict_stays),
+		cmocka_unit_test(caches_beside_others_are_as_sure_as_the_time_was_ours),
 		cmocka_unit_test(of_two_that_are_as_sure_none_stays),
 		cmocka_unit_test(every_kind_of_core_is_looked_at),
 		cmocka_unit_test(every_order_is_looked_at),
