@@ -114,17 +114,11 @@ static void memory_was_walked(struct xr_description *d)
 		contradict(latency, outer, "memory is what lies beyond the last cache, and no walk went there");
 }
 
-/* Points of the cost curve well inside what the first TLB reaches are cheap, those well beyond pay its penalty. Far
- * beyond, caches miss as well, and what translation costs drowns in that. */
-static void reach_fits_the_curve(struct xr_description *d)
+/* Points of the cost curve well inside n pages are cheap, those well beyond pay half of the penalty or more. Far beyond,
+ * caches miss as well, and what translation costs drowns in that. */
+static bool steps_at(const struct xr_series *curve, double n, double half)
 {
-	const struct xr_series *curve = xr_description_series(d, "tlb.data");
-	struct xr_fact *entries = find(d, "", "tlb.d1.entries");
-	const struct xr_fact *penalty = find(d, "", "tlb.d1.penalty");
 	size_t inside = 0, cheap = 0, beyond = 0, dear = 0;
-	if (!curve || !entries || !penalty)
-		return;
-	double n = json_number_value(entries->value), half = json_number_value(penalty->value) / 2;
 	for (size_t i = 0; i < curve->n; i++) {
 		inside += curve->x[i] <= n / 2;
 		cheap += curve->x[i] <= n / 2 && curve->y[i] < half;
@@ -132,7 +126,21 @@ static void reach_fits_the_curve(struct xr_description *d)
 		beyond += outside;
 		dear += outside && curve->y[i] > half;
 	}
-	if (inside - cheap <= 1 && beyond - dear <= 1) /* one may be an accident, two are not */
+	return inside - cheap <= 1 && beyond - dear <= 1; /* one may be an accident, two are not */
+}
+
+/* The curve steps where the first TLB is full: after as many pages as it has entries, or as these cover. */
+static void reach_fits_the_curve(struct xr_description *d)
+{
+	const struct xr_series *curve = xr_description_series(d, "tlb.data");
+	struct xr_fact *entries = find(d, "", "tlb.d1.entries");
+	const struct xr_fact *penalty = find(d, "", "tlb.d1.penalty");
+	if (!curve || !entries || !penalty)
+		return;
+	double n = json_number_value(entries->value), half = json_number_value(penalty->value) / 2;
+	double page = xr_description_number(d, "memory.page_size", 0);
+	double each = page > 0 ? xr_description_number(d, "tlb.d1.page", page) / page : 1;
+	if (steps_at(curve, n, half) || (each > 1 && steps_at(curve, n * each, half)))
 		return;
 	entries->confidence *= 0.5; /* the curve is as good a witness */
 	say(entries, "the cost of translation over pages does not step there");

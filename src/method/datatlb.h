@@ -10,7 +10,9 @@ struct xr_data_tlb {
 	struct xr_run *run;
 	unsigned buffer;     /* id; the next one is used, too */
 	uint64_t page, line, way; /* the last two: of the first cache */
+	uint64_t base;       /* where pages that are asked for begin */
 	size_t entries;      /* result; 0: not found, or evicted at random */
+	uint64_t covers;     /* bytes of an entry: a page, or more than the system says */
 	size_t ways;
 	double penalty;      /* cycles */
 	double miss;         /* the same, about */

@@ -100,6 +100,13 @@ is=$(fact "$json" tlb.i1.entries)
 [ -z "$is" ] || [ "$is" = 32 ]
 result "simulator random: entries of the TLB for code are right or in doubt${is:+ ($is)}" $?
 
+# Pages of which the system says nothing: what an entry covers is measured.
+config='l1d=16K:4:64:3 l1i=16K:4:64:1 l2=128K:8:64:12 dtlb=32:4:20 itlb=32:32:20 memory=90 page=16K'
+measure covers "$config" tlb.d1.entries tlb.d1.page
+# shellcheck disable=SC2046,SC2086 # fields
+tlb 'simulator covers' d1 $(word dtlb $config)
+expect 'simulator covers' "$json" tlb.d1.page 16384
+
 # Simulators that know few system calls: the first clock that goes on counts, and where there is none that is said.
 config='l1d=20K:5:64:2 memory=70 hz=1e8 clock=day'
 measure day "$config" cache.l1d

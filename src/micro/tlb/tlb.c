@@ -207,6 +207,10 @@ static int find_exactly(struct xr_tlb *t)
 	xr_fact_count(d, "tlb.d1.entries", (long long)first.entries, "", odd, how);
 	xr_fact_count(d, "tlb.d1.ways", (long long)first.ways, "", odd, how);
 	xr_fact_number(d, "tlb.d1.penalty", first.penalty, "cycles", sure, how);
+	if (first.covers > first.page)
+		xr_fact_note(xr_fact_count(d, "tlb.d1.page", (long long)first.covers, "bytes", sure, how),
+		             "of the TLB; the system hands memory out in pages of %llu bytes",
+		             (unsigned long long)first.page);
 	return 0;
 }
 
