@@ -26,25 +26,32 @@ struct xr_conflict_row {
 
 /* ---- what was seen --------------------------------------------------------------------------------------------- */
 
-/* Others only ever add: the lowest look is the least disturbed. Each is a low of several samples, so none is low by
- * chance. */
-static double lowest(const double *x, unsigned n)
+/* Others add: the lower looks are the less disturbed ones. But where the reference was disturbed a look is too short, and
+ * where jumps were foreseen by chance: the lowest of all may be one of those. The lower quartile stands a quarter of such
+ * looks, and three quarters of the others. */
+static double low(const double *x, unsigned n)
 {
-	double low = NAN;
-	for (unsigned i = 0; i < n; i++)
-		if (plausible(x[i]) && !(low <= x[i]))
-			low = x[i];
-	return low;
+	double sorted[XR_CONFLICT_LOOKS];
+	unsigned k = 0;
+	for (unsigned i = 0; i < n; i++) {
+		if (!plausible(x[i]))
+			continue;
+		unsigned at = k++;
+		for (; at > 0 && sorted[at - 1] > x[i]; at--)
+			sorted[at] = sorted[at - 1];
+		sorted[at] = x[i];
+	}
+	return k ? sorted[k / 4] : NAN;
 }
 
 double xr_conflict_base(const struct xr_conflict_point *p)
 {
-	return lowest(p->base, p->looks);
+	return low(p->base, p->looks);
 }
 
 double xr_conflict_ratio(const struct xr_conflict_point *p)
 {
-	return lowest(p->cycles, p->looks) / lowest(p->base, p->looks);
+	return low(p->cycles, p->looks) / low(p->base, p->looks);
 }
 
 /* One jump in n is foreseen by chance, and saves most of its time; how often that is need not be the same in the
@@ -59,7 +66,8 @@ static struct xr_conflict_seen see(const struct xr_conflict *c, const struct xr_
 	struct xr_conflict_seen s = {.ratio = xr_conflict_ratio(p), .base = xr_conflict_base(p), .noise = c->noise};
 	s.excess = (s.ratio - 1) * s.base;
 	s.noise.sigma = sigma_of(c, p);
-	s.noise.tail = pow(s.noise.tail, p->looks); /* the lowest look is lengthened only where all were */
+	s.noise.tail =
+		pow(s.noise.tail, p->looks - p->looks / 4); /* lengthened only where three quarters of them were */
 	s.flat = xr_noise_log(&s.noise, 1, s.ratio, 0);
 	for (size_t k = 0; k < SLACKS; k++) {
 		const double sigma = hypot(s.noise.sigma * s.base, slacks[k] * s.excess);

@@ -53,7 +53,7 @@ struct xr_conflict_model {
 
 /* What the looks at a question say, worked out once. */
 struct xr_conflict_seen {
-	double ratio, base, excess; /* lowest looks: of here to the twin, of the twin; cycles more than the twin's */
+	double ratio, base, excess; /* lower looks: of here to the twin, of the twin; cycles more than the twin's */
 	struct xr_noise noise;      /* of the ratio */
 	double flat;                /* log-likelihood where nothing is predicted to miss */
 	double weight[XR_CONFLICT_SLACKS];
@@ -75,7 +75,7 @@ struct xr_conflict {
 /* Learns the noise from looks at the same pairs. */
 void xr_conflict_init(struct xr_conflict *c, struct xr_arena *arena, const struct xr_conflict_point *point, size_t n);
 
-/* Of one question: its lowest looks, as a ratio; NAN: never seen. */
+/* Of one question: its lower looks, as a ratio; NAN: never seen. */
 double xr_conflict_ratio(const struct xr_conflict_point *point);
 double xr_conflict_base(const struct xr_conflict_point *point);
 

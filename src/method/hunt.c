@@ -350,6 +350,9 @@ int xr_hunt_run(struct xr_hunt *h)
 	if (geometry(h) != 0)
 		return -1;
 	h->luck = h->physical && !h->j.trouble && h->best < h->s.n && by_luck(h);
+	/* looks that others lengthened may be just those that tell */
+	h->p = fmin(h->p, 1 - h->s.c.noise.tail);
+	h->p_capacity = fmin(h->p_capacity, 1 - h->s.c.noise.tail);
 	return 0;
 }
 
