@@ -348,8 +348,6 @@ int main(int argc, char **argv)
 	double memory = argc > 2 ? atof(argv[2]) : 0;
 	char *line;
 
-	if (!xr_clock_goes())
-		xr_agent_die("no clock here goes on; a target file can name one (clock = ...)");
 	xr_clock_init(argc > 5 ? atoi(argv[5]) : -1);
 	pool = xr_pool_new(xr_now_ns, xr_reference_ns); /* before pinning: it remembers which CPUs were allowed */
 	xr_where_init(argc > 1 ? argv[1] : "-1");

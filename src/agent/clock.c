@@ -4,14 +4,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#if defined(__linux__)
-#include <sys/syscall.h>
-#include <sys/time.h>
-#include <unistd.h>
-#endif
-
-enum { LOOKS_UNTIL_IT_GOES = 1 << 18 }; /* beyond a tick of 10 ms */
-
 static double cost_ns, granule_ns;
 static int repeats;
 static unsigned long reference_reps = 2;
@@ -46,117 +38,23 @@ static unsigned long long cycle_counter(void)
 }
 #endif
 
-#if !defined(XR_CYCLES_PER_SECOND) && !defined(XR_NOW_NS)
-/* Clocks, best first. Simulators and small systems have some of them: one that is refused or stands still is none. */
-enum { RAW, MONOTONIC, REALTIME, DAY, CPU_TIME, SOURCES };
-static int source = -1;
-
-#if defined(CLOCK_REALTIME)
-/* In ns, since the first look where a double does not hold them: since 1970. */
-static double since_first(int which, long long s, long ns)
-{
-	static struct {
-		int looked;
-		long long s;
-	} first[SOURCES];
-	if (!first[which].looked && which >= REALTIME)
-		first[which].s = s;
-	first[which].looked = 1;
-	return (double)(s - first[which].s) * 1e9 + (double)ns;
-}
-
-static double posix_clock(int which, clockid_t id)
-{
-	struct timespec t;
-	return clock_gettime(id, &t) ? -1 : since_first(which, t.tv_sec, t.tv_nsec);
-}
-#endif
-
-/* In ns; -1: there is no such clock. */
-static double look_at(int which)
-{
-	switch (which) {
-#if defined(CLOCK_MONOTONIC_RAW)
-	case RAW:
-		return posix_clock(which, CLOCK_MONOTONIC_RAW);
-#endif
-#if defined(CLOCK_MONOTONIC)
-	case MONOTONIC:
-		return posix_clock(which, CLOCK_MONOTONIC);
-#endif
-#if defined(CLOCK_REALTIME)
-	case REALTIME:
-		return posix_clock(which, CLOCK_REALTIME);
-#endif
-#if defined(CLOCK_REALTIME) && defined(SYS_gettimeofday) && defined(__USE_MISC)
-	case DAY: { /* not by the C library, which may ask one of those above */
-		struct timeval day;
-		return syscall(SYS_gettimeofday, &day, (void *)0) ? -1
-		                                                  : since_first(which, day.tv_sec, day.tv_usec * 1000);
-	}
-#endif
-	case CPU_TIME: {
-		const clock_t now = clock();
-		return now == (clock_t)-1 ? -1 : (double)now * (1e9 / CLOCKS_PER_SEC);
-	}
-	default:
-		return -1;
-	}
-}
-
-/* The first that goes on; of those that do not, the first that answers. */
-static int choose_source(void)
-{
-	int answers = CPU_TIME;
-	for (int which = SOURCES - 1; which >= 0; which--)
-		if (look_at(which) >= 0)
-			answers = which;
-	for (int which = 0; which < SOURCES; which++) {
-		const double first = look_at(which);
-		for (int i = 0; first >= 0 && i < LOOKS_UNTIL_IT_GOES; i++)
-			if (look_at(which) > first)
-				return which;
-	}
-	return answers;
-}
-
-#if defined(__GNUC__)
-__attribute__((noinline, cold))
-#endif
-static double
-other_clock(void)
-{
-	if (source < 0)
-		source = choose_source();
-	return look_at(source);
-}
-#endif
-
 double xr_now_ns(void)
 {
 #if defined(XR_NOW_NS)
 	return XR_NOW_NS;
 #elif defined(XR_CYCLES_PER_SECOND)
 	return (double)cycle_counter() * (1e9 / (XR_CYCLES_PER_SECOND));
+#elif defined(CLOCK_MONOTONIC_RAW)
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+#elif defined(CLOCK_MONOTONIC)
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 #else
-#if defined(CLOCK_MONOTONIC_RAW)
-	if (source == RAW) { /* a look takes as little as it can: on a simulator every line that it touches shows */
-		struct timespec t;
-		clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-		return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-	}
+	return (double)clock() * (1e9 / CLOCKS_PER_SEC);
 #endif
-	return other_clock();
-#endif
-}
-
-int xr_clock_goes(void)
-{
-	const double first = xr_now_ns();
-	for (int i = 0; i < LOOKS_UNTIL_IT_GOES; i++)
-		if (xr_now_ns() > first)
-			return 1;
-	return 0;
 }
 
 static int compare(const void *a, const void *b)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The agent's clock and its reference chain.
  *
- * Portable: the first that goes on of POSIX's clocks, gettimeofday and clock(); a target with none gives
- * -DXR_NOW_NS='expression'.
+ * Portable: clock_gettime() where POSIX is, clock() elsewhere; a target with neither gives -DXR_NOW_NS='expression'.
  */
 #ifndef XR_AGENT_CLOCK_H
 #define XR_AGENT_CLOCK_H
@@ -11,7 +10,6 @@ double xr_now_ns(void);
 
 /* Call once. Measures what a look at the clock costs and how fine it is, and sizes the reference chain by it. Finds out
  * whether times repeat exactly, as they do on a simulator, unless that is known (0 or 1; -1: it is not). */
-int xr_clock_goes(void); /* 0: it stands still */
 void xr_clock_init(int known_repeats);
 int xr_clock_repeats(void);
 double xr_clock_cost_ns(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Clocks that stand still, put in the agent's way (tests/faults/run): those of POSIX, and with ALL_CLOCKS the others. */
+/* A clock that stands still, put in the agent's way (tests/faults/run). */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif
@@ -12,17 +12,3 @@ static inline int xr_stopped(clockid_t id, struct timespec *t)
 	return 0;
 }
 #define clock_gettime xr_stopped
-#if defined(ALL_CLOCKS)
-#include <unistd.h>
-static inline long xr_no_call(long number, ...)
-{
-	(void)number;
-	return -1;
-}
-static inline clock_t xr_stopped_cpu(void)
-{
-	return 1000;
-}
-#define syscall xr_no_call
-#define clock() xr_stopped_cpu()
-#endif

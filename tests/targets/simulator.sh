@@ -107,15 +107,6 @@ measure covers "$config" tlb.d1.entries tlb.d1.page
 tlb 'simulator covers' d1 $(word dtlb $config)
 expect 'simulator covers' "$json" tlb.d1.page 16384
 
-# Simulators that know few system calls: the first clock that goes on counts, and where there is none that is said.
-config='l1d=20K:5:64:2 memory=70 hz=1e8 clock=day'
-measure day "$config" cache.l1d
-# shellcheck disable=SC2046,SC2086 # fields
-cache 'simulator day' l1d $(word l1d $config)
-"$XRAY" --cc riscv64-linux-gnu-gcc --cflags '-O2 -static' --runner "$TMPDIR/sim memory=70 clock=counter" cache.l1d > "$TMPDIR/none.log" 2>&1
-[ $? = 3 ] && grep -q 'no clock here goes on' "$TMPDIR/none.log"
-result 'simulator without a clock: is told so' $? "$TMPDIR/none.log"
-
 measure first 'l1d=20K:5:64:2 memory=70' cache.l1d
 millions=$(spent first)
 [ "$millions" -le 60 ]
