@@ -63,7 +63,11 @@ struct xr_style cli_style(int fd)
 		.colour = terminal && !environment("NO_COLOR") && term && strcmp(term, "dumb") != 0,
 		.unicode = !strcmp(nl_langinfo(CODESET), "UTF-8"),
 	};
-	if (terminal && !ioctl(fd, TIOCGWINSZ, &window))
+	const char *columns = environment("COLUMNS"); /* what a person asks for, also of a pipe */
+	int asked = columns ? atoi(columns) : 0;
+	if (asked > 0)
+		style.width = asked;
+	else if (terminal && !ioctl(fd, TIOCGWINSZ, &window))
 		style.width = window.ws_col;
 	return style;
 }

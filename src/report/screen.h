@@ -13,6 +13,7 @@ struct xr_screen {
 	struct xr_arena *arena;
 	size_t width;
 	struct xr_strbuf text;
+	int shed;                /* kinds of detail left out so that it fits; see screen.c */
 	bool doubted, less_sure; /* marks were used */
 };
 
@@ -21,7 +22,9 @@ size_t xr_screen_lines(const struct xr_screen *s); /* so far */
 void xr_screen_wrapped(struct xr_screen *s, const char *text, size_t column, size_t indent);
 void xr_screen_heading(struct xr_screen *s, const char *title);
 
-/* What differs from what the OS says, and what is in doubt, up to so many lines. */
+/* What differs from what the OS says, and what is in doubt, up to so many lines; at least so many for each. */
+enum { XR_SCREEN_PART = 5 };
+size_t xr_screen_least(const struct xr_screen *s);
 void xr_screen_differences(struct xr_screen *s, size_t lines_max);
 void xr_screen_doubts(struct xr_screen *s, size_t lines_max);
 

@@ -3,6 +3,7 @@
 #include "report/screen.h"
 
 #include "report/compare.h"
+#include "report/table.h"
 #include "report/value.h"
 
 #include <string.h>
@@ -31,9 +32,8 @@ static bool differs_by_half(const struct xr_fact *fact)
 	return a > 0 && b > 0 && (a >= 2 * b || b >= 2 * a);
 }
 
-static void put_difference(struct xr_screen *s, const struct xr_fact *fact)
+static void put_difference(struct xr_screen *s, const struct xr_fact *fact, const char *why)
 {
-	const char *why = xr_claim_explanation(s->d, fact);
 	xr_strbuf_printf(&s->text, "  ");
 	xr_screen_wrapped(s,
 	                  xr_arena_printf(s->arena, "%s is %s, the OS says %s%s%s", fact->id,
@@ -43,13 +43,19 @@ static void put_difference(struct xr_screen *s, const struct xr_fact *fact)
 	                  2, 4);
 }
 
+static size_t count_differences(const struct xr_screen *s)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < xr_description_count(s->d); i++)
+		n += differs(xr_description_at(s->d, i));
+	return n;
+}
+
 /* The largest differences first: they are why a person looks. */
 void xr_screen_differences(struct xr_screen *s, size_t lines_max)
 {
-	size_t left = 0;
-	for (size_t i = 0; i < xr_description_count(s->d); i++)
-		left += differs(xr_description_at(s->d, i));
-	if (!left || xr_screen_lines(s) + 3 > lines_max)
+	size_t left = count_differences(s);
+	if (!left || xr_screen_lines(s) + XR_SCREEN_PART > lines_max)
 		return;
 	xr_screen_heading(s, "Not as the OS says");
 	size_t n = xr_description_count(s->d);
@@ -58,7 +64,11 @@ void xr_screen_differences(struct xr_screen *s, size_t lines_max)
 		if (!differs(fact) || differs_by_half(fact) != (i < n))
 			continue;
 		size_t before = s->text.len;
-		put_difference(s, fact);
+		put_difference(s, fact, xr_claim_explanation(s->d, fact));
+		if (!fits(s, lines_max, left - 1)) { /* a narrow screen has no room for the explanation */
+			take_back(s, before);
+			put_difference(s, fact, NULL);
+		}
 		if (!fits(s, lines_max, left - 1)) {
 			take_back(s, before);
 			xr_strbuf_printf(&s->text, "  and %zu more, see `xray check`\n", left);
@@ -127,15 +137,35 @@ static size_t count_doubts(const struct xr_screen *s, const bool *said)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < xr_description_count(s->d); i++)
-		n += !said[i] && is_doubt(xr_description_at(s->d, i));
+		n += !(said && said[i]) && is_doubt(xr_description_at(s->d, i));
 	return n;
+}
+
+size_t xr_screen_least(const struct xr_screen *s)
+{
+	size_t parts = (size_t)(count_differences(s) > 0) + (size_t)(count_doubts(s, NULL) > 0);
+	return parts * XR_SCREEN_PART;
+}
+
+/* The first of them is always said, cut where there is no room for all of it. */
+static void put_first_doubt(struct xr_screen *s, const char *words, size_t lines_max, size_t left)
+{
+	size_t before = s->text.len;
+	for (size_t columns = xr_text_columns(words); columns > s->width / 2; columns--) {
+		take_back(s, before);
+		xr_strbuf_printf(&s->text, "  ");
+		xr_screen_wrapped(s, xr_text_clip(s->arena, words, columns, s->style->unicode), 2, 4);
+		if (fits(s, lines_max, left))
+			return;
+	}
 }
 
 void xr_screen_doubts(struct xr_screen *s, size_t lines_max)
 {
 	size_t n = xr_description_count(s->d);
 	bool *said = xr_arena_array(s->arena, bool, n + 1);
-	if (!count_doubts(s, said) || xr_screen_lines(s) + 3 > lines_max)
+	bool first = true;
+	if (!count_doubts(s, said) || xr_screen_lines(s) + XR_SCREEN_PART > lines_max)
 		return;
 	xr_screen_heading(s, "In doubt");
 	for (int r = 0; r <= rank(""); r++)
@@ -144,8 +174,14 @@ void xr_screen_doubts(struct xr_screen *s, size_t lines_max)
 			if (said[i] || !is_doubt(fact) || rank(fact->id) != r)
 				continue;
 			size_t before = s->text.len, left = count_doubts(s, said);
+			const char *words = doubt_words(s, i, said);
+			if (first) {
+				put_first_doubt(s, words, lines_max, count_doubts(s, said));
+				first = false;
+				continue;
+			}
 			xr_strbuf_printf(&s->text, "  ");
-			xr_screen_wrapped(s, doubt_words(s, i, said), 2, 4);
+			xr_screen_wrapped(s, words, 2, 4);
 			if (fits(s, lines_max, count_doubts(s, said)))
 				continue;
 			take_back(s, before);

@@ -19,6 +19,18 @@ size_t xr_text_columns(const char *text)
 	return n;
 }
 
+const char *xr_text_clip(struct xr_arena *arena, const char *text, size_t columns, bool unicode)
+{
+	const char *mark = unicode ? "…" : "...";
+	size_t keep = columns - xr_text_columns(mark), used = 0;
+	if (xr_text_columns(text) <= columns || strchr(text, '\033'))
+		return text;
+	const char *end = text;
+	for (; *end && used < keep; end++)
+		used += ((unsigned char)end[1] & 0xc0) != 0x80;
+	return xr_arena_printf(arena, "%.*s%s", (int)(end - text), text, mark);
+}
+
 const char *xr_text_wrap(struct xr_arena *arena, const char *text, int width, size_t indent)
 {
 	struct xr_strbuf out = {0};
@@ -90,6 +102,16 @@ static size_t column_width(const struct xr_table *table, size_t column)
 	return widest && heading > widest ? heading : widest;
 }
 
+size_t xr_table_width(const struct xr_table *table)
+{
+	size_t used = 2 + column_width(table, 0);
+	for (size_t column = 1; column < table->columns; column++) {
+		size_t width = column_width(table, column);
+		used += width ? width + 2 : 0;
+	}
+	return used;
+}
+
 /* row -1: the headings, dimmed where colours are. */
 static void print_line(const struct xr_table *table, FILE *out, const struct xr_style *style, long row,
                        const size_t *width, size_t first, size_t last)
@@ -120,19 +142,6 @@ static bool row_is_empty(const struct xr_table *table, size_t row, size_t first,
 	return true;
 }
 
-/* As much of a text as fits so many columns; what is cut shows. */
-static const char *clip(const struct xr_table *table, const char *text, size_t columns, bool unicode)
-{
-	const char *mark = unicode ? "…" : "...";
-	size_t keep = columns - xr_text_columns(mark), used = 0;
-	if (xr_text_columns(text) <= columns || strchr(text, '\033'))
-		return text;
-	const char *end = text;
-	for (; *end && used < keep; end++)
-		used += ((unsigned char)end[1] & 0xc0) != 0x80;
-	return xr_arena_printf(table->arena, "%.*s%s", (int)(end - text), text, mark);
-}
-
 /* Middle columns of a table that must stay whole share what the first and the last leave. */
 static void cut_to_fit(const struct xr_table *table, const struct xr_style *style, size_t fits)
 {
@@ -149,10 +158,10 @@ static void cut_to_fit(const struct xr_table *table, const struct xr_style *styl
 		size_t room = each + spare / wide;
 		if (column_width(table, column) <= each)
 			continue;
-		table->heading[column] = clip(table, table->heading[column], room, style->unicode);
+		table->heading[column] = xr_text_clip(table->arena, table->heading[column], room, style->unicode);
 		for (size_t row = 0; row < table->rows; row++)
 			table->cell[row * table->columns + column] =
-				clip(table, cell_text(table, row, column), room, style->unicode);
+				xr_text_clip(table->arena, cell_text(table, row, column), room, style->unicode);
 	}
 }
 

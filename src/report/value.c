@@ -131,7 +131,7 @@ static void put_tree(struct xr_strbuf *out, struct xr_arena *arena, const json_t
 	xr_strbuf_printf(out, "}");
 }
 
-/* From the least to the largest of a matrix. */
+/* From the least to the largest of a matrix: 25.7 to 26.0 ns. */
 static void put_span(struct xr_strbuf *out, struct xr_arena *arena, const json_t *rows, const char *unit)
 {
 	double least = INFINITY, most = -INFINITY;
@@ -143,8 +143,14 @@ static void put_span(struct xr_strbuf *out, struct xr_arena *arena, const json_t
 			least = fmin(least, json_number_value(one));
 			most = fmax(most, json_number_value(one));
 		}
-	if (least <= most)
-		xr_strbuf_printf(out, "%s to %s", number_words(arena, least, unit), number_words(arena, most, unit));
+	if (!(least <= most))
+		return;
+	const char *from = number_words(arena, least, unit), *to = number_words(arena, most, unit);
+	const char *from_unit = strchr(from, ' '), *to_unit = strchr(to, ' ');
+	bool same_unit = from_unit && to_unit && !strcmp(from_unit, to_unit);
+	if (strcmp(from, to) != 0)
+		xr_strbuf_printf(out, "%.*s to ", (int)(same_unit ? from_unit - from : (long)strlen(from)), from);
+	xr_strbuf_printf(out, "%s", to);
 }
 
 static void put_value(struct xr_strbuf *out, struct xr_arena *arena, const json_t *value, const char *unit, int depth)

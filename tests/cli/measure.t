@@ -37,7 +37,7 @@ $ xray --target $TOP/machines/unified.ini os.tick | grep -c 4.00
 $ sed '/^\[noise\]/,$d' $TOP/machines/shared.ini > crowd.ini; printf '[noise]\npreempt_hz = 100000\npreempt_ms = 0.1\n' >> crowd.ini; xray --target crowd.ini --quiet comm.latency | tail -n 2; xray --target $TOP/machines/shared.ini --quiet comm.latency
   somebody else had one of the two CPUs while they talked, in 100 % of the pairs
     comm.latency
-  comm.latency  * ns to * ns
+  comm.latency  * to * ns
 
 # A fact that the machine has not.
 $ xray --target $TOP/machines/p6.ini op.fma.i32.latency 2>&1 | tail -n 2; xray --target $TOP/machines/p6.ini op.fma.i32.latency > /dev/null

@@ -31,3 +31,7 @@ $ xray report $TOP/tests/data/zen4.json -o /none/such/q.html
 
 # The picture in README is what the program prints today; another one: scripts/screenshot build/xray tests/data/genoa.json docs/report.svg
 $ command -v script > /dev/null || exit 0; unset NO_COLOR; cd $TOP && scripts/screenshot "$(command -v xray)" tests/data/genoa.json "$OLDPWD/r.svg" && cmp "$OLDPWD/r.svg" docs/report.svg
+
+# One screen: at most 40 lines, none wider than the screen, however narrow, and whatever a file says about itself.
+$ sed 's/"cpu": "[^"]*"/"cpu": "'$(printf %01000d 0)'"/; s/"os": "[^"]*"/"os": "'"$(seq -s ' ' 300)"'"/' $TOP/tests/data/genoa.json > long.json; for w in 40 41 47 53 60 72 80 100 300; do for f in $TOP/tests/data/*.json long.json; do COLUMNS=$w xray show $f | awk -v most=$w -v name="$f at $w" 'length($0) > most { print name ": too wide: " $0 } END { if (NR < 30 || NR > 40) print name ": " NR " lines" }'; done; done
+$ COLUMNS=20 xray show $TOP/tests/data/genoa.json | awk 'length($0) > 40'; COLUMNS=-3 xray show $TOP/tests/data/genoa.json > a; COLUMNS=wide xray show $TOP/tests/data/genoa.json | cmp - a; xray show $TOP/tests/data/genoa.json | cmp - a
