@@ -346,8 +346,11 @@ static char *next_line(void)
 int main(int argc, char **argv)
 {
 	double memory = argc > 2 ? atof(argv[2]) : 0;
+	const char *fault = xr_clock_fault();
 	char *line;
 
+	if (fault)
+		xr_agent_die(fault);
 	xr_clock_init(argc > 5 ? atoi(argv[5]) : -1);
 	pool = xr_pool_new(xr_now_ns, xr_reference_ns); /* before pinning: it remembers which CPUs were allowed */
 	xr_where_init(argc > 1 ? argv[1] : "-1");

@@ -38,19 +38,21 @@ static unsigned long long cycle_counter(void)
 }
 #endif
 
+#if defined(CLOCK_MONOTONIC_RAW)
+#define POSIX_CLOCK CLOCK_MONOTONIC_RAW
+#elif defined(CLOCK_MONOTONIC)
+#define POSIX_CLOCK CLOCK_MONOTONIC
+#endif
+
 double xr_now_ns(void)
 {
 #if defined(XR_NOW_NS)
 	return XR_NOW_NS;
 #elif defined(XR_CYCLES_PER_SECOND)
 	return (double)cycle_counter() * (1e9 / (XR_CYCLES_PER_SECOND));
-#elif defined(CLOCK_MONOTONIC_RAW)
+#elif defined(POSIX_CLOCK)
 	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-#elif defined(CLOCK_MONOTONIC)
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(POSIX_CLOCK, &t);
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 #else
 	return (double)clock() * (1e9 / CLOCKS_PER_SEC);
@@ -305,6 +307,22 @@ static int find_repeats(void)
 		most = same > most ? same : most;
 	}
 	return took[0] >= steps * granule_ns && 2 * most >= TIMES;
+}
+
+const char *xr_clock_fault(void)
+{
+	/* At forty cycles a look or more: longer than a tick of 10 ms. */
+	enum { LOOKS = 1 << 20 };
+#if !defined(XR_NOW_NS) && !defined(XR_CYCLES_PER_SECOND) && defined(POSIX_CLOCK)
+	struct timespec t;
+	if (clock_gettime(POSIX_CLOCK, &t))
+		return "there is no clock: clock_gettime() fails; a target file can name another (clock = ...)";
+#endif
+	double first = xr_now_ns();
+	for (long i = 0; i < LOOKS; i++)
+		if (xr_now_ns() != first)
+			return NULL;
+	return "the clock stands still; a target file can name another (clock = ...)";
 }
 
 void xr_clock_init(int known_repeats)

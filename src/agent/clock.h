@@ -8,6 +8,10 @@
 
 double xr_now_ns(void);
 
+/* What is wrong with the clock, or NULL. Asked once, first, and apart from the look itself: on a simulator all that a
+ * look does shows in the readings, and a clock that is refused would be looked at for ever. */
+const char *xr_clock_fault(void);
+
 /* Call once. Measures what a look at the clock costs and how fine it is, and sizes the reference chain by it. Finds out
  * whether times repeat exactly, as they do on a simulator, unless that is known (0 or 1; -1: it is not). */
 void xr_clock_init(int known_repeats);

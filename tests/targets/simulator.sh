@@ -107,6 +107,11 @@ measure covers "$config" tlb.d1.entries tlb.d1.page
 tlb 'simulator covers' d1 $(word dtlb $config)
 expect 'simulator covers' "$json" tlb.d1.page 16384
 
+# A simulator that knows few system calls: no clock is told at once.
+timeout 60 "$XRAY" --cc riscv64-linux-gnu-gcc --cflags '-O2 -static' --runner "$TMPDIR/sim memory=70 clock=counter" cache.l1d > "$TMPDIR/none.log" 2>&1
+[ $? = 3 ] && [ "$(grep -c '^xray: ' "$TMPDIR/none.log")" = 1 ] && grep -q 'there is no clock' "$TMPDIR/none.log"
+result 'simulator without a clock: is told so' $? "$TMPDIR/none.log"
+
 measure first 'l1d=20K:5:64:2 memory=70' cache.l1d
 millions=$(spent first)
 [ "$millions" -le 60 ]
