@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,6 +18,7 @@ struct way {
 	struct xr_strbuf rest; /* names still to go */
 	int links;
 	bool make;
+	bool place; /* of something of ours, not ours itself */
 	struct xr_strbuf *why;
 };
 
@@ -32,6 +34,20 @@ static bool ours(const struct stat *st)
 	return st->st_uid == geteuid() || st->st_uid == 0;
 }
 
+/* In a user namespace all who are not in its map have one number, that of nobody: root outside, too, who owns `/`. */
+static bool is_nobody(uid_t uid)
+{
+	enum { NOBODY = 65534 };
+	FILE *map = uid == NOBODY ? fopen("/proc/self/uid_map", "re") : NULL;
+	unsigned long first, outside, n;
+	bool mapped = false;
+	while (map && fscanf(map, "%lu %lu %lu", &first, &outside, &n) == 3)
+		mapped |= uid >= first && uid - first < n;
+	if (map)
+		fclose(map);
+	return uid == NOBODY && !mapped;
+}
+
 /* May others put something else in the place of what is in it? */
 static int check(struct way *w, int fd, const char *name)
 {
@@ -40,7 +56,7 @@ static int check(struct way *w, int fd, const char *name)
 		return refuse(w, name, strerror(errno));
 	if (!S_ISDIR(st.st_mode))
 		return refuse(w, name, strerror(ENOTDIR));
-	if (!ours(&st))
+	if (!ours(&st) && !(w->place && is_nobody(st.st_uid)))
 		return refuse(w, name, "belongs to somebody else");
 	if ((st.st_mode & 022) && !(st.st_mode & S_ISVTX))
 		return refuse(w, name, "others can write to it");
@@ -71,7 +87,7 @@ static int begin(struct way *w, const char *path)
 static int follow(struct way *w, const char *name, const struct stat *st)
 {
 	char target[PATH_MAX];
-	if (!ours(st))
+	if (!ours(st) && !(w->place && is_nobody(st->st_uid)))
 		return refuse(w, name, "a link of somebody else's");
 	if (++w->links > LINKS_MAX)
 		return refuse(w, name, strerror(ELOOP));
@@ -114,20 +130,36 @@ static void next_name(struct way *w, char name[NAME_MAX + 1])
 	w->rest = rest;
 }
 
-int xr_trusted_open(const char *path, bool make, struct xr_strbuf *why)
+static int walk(struct way *w, const char *path)
 {
 	char name[NAME_MAX + 1];
-	struct way w = {.at = -1, .make = make, .why = why};
-	struct stat st;
-	xr_strbuf_printf(&w.rest, "%s", path);
-	int status = begin(&w, path);
+	xr_strbuf_printf(&w->rest, "%s", path);
+	int status = begin(w, path);
 	while (!status) {
-		next_name(&w, name);
+		next_name(w, name);
 		if (!*name)
 			break;
 		if (strcmp(name, ".") != 0)
-			status = step(&w, name);
+			status = step(w, name);
 	}
+	xr_strbuf_release(&w->rest);
+	return status;
+}
+
+int xr_trusted_place(const char *path, struct xr_strbuf *why)
+{
+	struct way w = {.at = -1, .place = true, .why = why};
+	int status = walk(&w, path);
+	if (w.at >= 0)
+		close(w.at);
+	return status;
+}
+
+int xr_trusted_open(const char *path, bool make, struct xr_strbuf *why)
+{
+	struct way w = {.at = -1, .make = make, .why = why};
+	struct stat st;
+	int status = walk(&w, path);
 	if (!status && (fstat(w.at, &st) || st.st_uid != geteuid() || (st.st_mode & 022)))
 		status = refuse(&w, path, "it is not writable by you alone");
 	int fd = status ? -1 : openat(w.at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -136,7 +168,6 @@ int xr_trusted_open(const char *path, bool make, struct xr_strbuf *why)
 		if (fd >= 0)
 			close(fd);
 	}
-	xr_strbuf_release(&w.rest);
 	if (w.at >= 0)
 		close(w.at);
 	return status ? -1 : fd;

@@ -14,4 +14,8 @@
  * name. -1: no; why gets one line. make: false, and a missing directory is an error. */
 int xr_trusted_open(const char *path, bool make, struct xr_strbuf *why);
 
+/* Will what we put into the directory `path` stay what it is? The same rule, but others may own it as root owns /tmp. 0:
+ * yes; -1: no, and why gets one line. */
+int xr_trusted_place(const char *path, struct xr_strbuf *why);
+
 #endif

@@ -271,6 +271,38 @@ static void a_directory_is_trusted_with_all_its_parents(void **state)
 	}
 }
 
+static bool safe(const char *path)
+{
+	struct xr_strbuf why = {0};
+	int status = xr_trusted_place(path, &why);
+	assert_true(!status == !why.len);
+	xr_strbuf_release(&why);
+	return !status;
+}
+
+static void what_lies_in_a_place_of_others_is_not_ours(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir(place("p"), 0755), 0);
+	assert_int_equal(mkdir(place("p/tmp"), 0755), 0);
+	assert_true(safe(place("p/tmp")));
+	assert_false(safe(place("p/none")));
+	assert_int_equal(chmod(place("p/tmp"), 01777), 0);
+	assert_true(safe(place("p/tmp")));
+	assert_int_equal(chmod(place("p/tmp"), 0777), 0);
+	assert_false(safe(place("p/tmp"))); /* anybody can put another directory in the place of one in it */
+	assert_int_equal(chmod(place("p/tmp"), 0755), 0);
+	assert_int_equal(chmod(place("p"), 0775), 0);
+	assert_false(safe(place("p/tmp")));
+	assert_int_equal(chmod(place("p"), 0755), 0);
+	if (geteuid() == 0) {
+		assert_int_equal(chown(place("p/tmp"), 12345, 12345), 0);
+		assert_false(safe(place("p/tmp")));
+		assert_int_equal(chown(place("p/tmp"), 65534, 65534), 0); /* nobody, who is in the map here */
+		assert_false(safe(place("p/tmp")));
+	}
+}
+
 static void escaped(const char *text, const char *as)
 {
 	struct xr_strbuf out = {0};
@@ -301,6 +333,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(foreign_files_are_bounded, begin, end),
 		cmocka_unit_test_setup_teardown(private_directories_of_the_dead_are_swept, begin, end),
 		cmocka_unit_test_setup_teardown(a_directory_is_trusted_with_all_its_parents, begin, end),
+		cmocka_unit_test_setup_teardown(what_lies_in_a_place_of_others_is_not_ours, begin, end),
 		cmocka_unit_test(nothing_a_terminal_obeys_gets_through),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

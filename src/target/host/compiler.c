@@ -6,6 +6,7 @@
 #include "util/files.h"
 #include "util/hash.h"
 #include "util/memory.h"
+#include "util/trusted.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -294,9 +295,14 @@ static int make_work(struct xr_toolchain *tc, const char *tmp, struct xr_error *
 {
 	if (!tmp || !*tmp)
 		tmp = "/tmp";
-	char *work = xr_private_make(tmp, &tc->work_lock);
-	if (!work)
-		return xr_fail(err, XR_EXIT_TARGET, "cannot make a private directory in %s: %s", tmp, strerror(errno));
+	struct xr_strbuf why = {0};
+	char *work = xr_trusted_place(tmp, &why) ? NULL : xr_private_make(tmp, &tc->work_lock);
+	if (!work) { /* what is run from there must be ours */
+		xr_fail(err, XR_EXIT_TARGET, "cannot make a private directory in %s: %s", tmp,
+		        why.len ? xr_strbuf_text(&why) : strerror(errno));
+		xr_strbuf_release(&why);
+		return -1;
+	}
 	tc->work = xr_arena_strdup(tc->arena, work);
 	free(work);
 	for (const struct xr_embedded *e = xr_agent_text; e->name; e++)
