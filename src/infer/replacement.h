@@ -21,7 +21,7 @@ struct xr_sequence {
 };
 
 /* A random one for sets of so many ways: new blocks and old ones, some of them just evicted, none of them more
- * often than `often` as long as there are others. Blocks of the reset are none of those used; *blocks: how many
+ * often than `often` as long as there are others. The reset has blocks of its own; *blocks: how many
  * there are of both. variant: another reset. */
 struct xr_sequence xr_sequence_draw(struct xr_arena *arena, struct xr_rng *rng, size_t ways, int variant, unsigned often,
                                     size_t *blocks);

@@ -147,7 +147,7 @@ static void list_capacities(struct xr_stack *s)
 	}
 }
 
-/* The k-th way to hold as much: in more sets, which overflow one after the other. False: there is none. */
+/* The k-th way to hold as much: in more sets, which overflow one after the other. False: no further way. */
 static bool spread(struct xr_conflict_array *a, int k)
 {
 	if (a->ways % (1u << k))

@@ -275,10 +275,10 @@ static int confirm(const struct xr_laps *laps, struct xr_class *c)
 		return -1;
 	for (size_t i = 0; i < c->n; i++)
 		if (yes[i])
-			c->trouble = "the pages that push each other out form no class";
+			c->trouble = "pages that evict each other form no class";
 	c->misses = lap[c->n].misses;
 	if (!yes[c->n] || !still || lap[c->n].padded != lap[0].padded)
-		c->trouble = "pages push each other out at times only";
+		c->trouble = "pages evict each other only at times";
 	return 0;
 }
 
@@ -314,7 +314,7 @@ int xr_class_find(struct xr_laps *laps, const struct xr_first *first, const uint
 			return -1;
 	}
 	if (!found || c.n > CLASS_MAX) {
-		class->trouble = "the pages that push each other out form no class";
+		class->trouble = "pages that evict each other form no class";
 		return 0;
 	}
 	class->item = c.item;
@@ -335,7 +335,7 @@ int xr_class_elsewhere(struct xr_laps *laps, uint64_t at, struct xr_class *class
 	if (weigh(laps, &c, &found) != 0)
 		return -1;
 	if (!found)
-		class->trouble = "pages push each other out in some of their lines only";
+		class->trouble = "pages evict each other in some of their lines only";
 	return found ? confirm(laps, class) : 0;
 }
 

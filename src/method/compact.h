@@ -55,7 +55,7 @@ double xr_llr_probability(double llr);
 /* A family of sets, larger with n; twin->at stays NULL where the usual one serves. */
 typedef void xr_family_fn(void *self, size_t n, struct xr_places *set, struct xr_places *twin);
 
-/* The smallest n in [lo, hi] whose set is not compact; hi + 1: there is none. Answers in *result. guess: what it may
+/* The smallest n in [lo, hi] whose set is not compact; hi + 1: all are compact. Answers in *result. guess: what it may
  * well be, tried before anything else; ends with 0; may be NULL. */
 int xr_first_not_compact(struct xr_compact *compact, xr_family_fn *family, void *self, size_t lo, size_t hi,
                          const size_t *guess, size_t *result);

@@ -41,7 +41,7 @@ struct xr_laps {
 	struct xr_peace *peace;  /* NULL: no waiting for it */
 	struct xr_effort effort; /* {0}: many short samples, so that some of them are of moments when nobody disturbs */
 	double sample_ns;        /* their length, at least */
-	double *left; /* visits that may still be made; counted down, and for who asks to heed. NULL: nobody counts */
+	double *left; /* visits left; counted down, the caller stops at 0. NULL: no limit */
 };
 
 /* One lap: items, of which the last `moved` are visited `apart` bytes further on in their pages (so are the flush

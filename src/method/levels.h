@@ -16,7 +16,7 @@ struct xr_level {
 	bool weak;        /* a few steps, but always the same: is one only if each line of a page says so */
 };
 
-/* Where staircases stay for a while that is none of the levels. */
+/* Plateaus of staircases that are no level. */
 struct xr_unsettled {
 	size_t dropped; /* far from the levels, but seen by too few, or not for long: another staircase may tell */
 	size_t between; /* close to one, and seen by more than one */

@@ -12,7 +12,7 @@ struct xr_data_level {
 	double hit, near, far; /* latency of the first level, of this one, of the next */
 	double kept;           /* bytes that walks find in it, about; 0: not known */
 	uint64_t room;         /* bytes of a buffer */
-	uint64_t before;       /* bytes of a way of the level before it; 0: there is none, or it is not known */
+	uint64_t before;       /* way size of the nearer level in bytes; 0: no nearer level, or unknown */
 	uint64_t bytes, line;  /* result */
 	unsigned ways;         /* result; 0: its index is not plain, or walks contradict it */
 };

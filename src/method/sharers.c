@@ -167,7 +167,7 @@ static int busy_capacity(struct xr_sharers *s, int sharers)
 	const char *id = xr_arena_printf(arena, "cache.%s.busy_capacity", s->level);
 	if (!(largest > 0)) {
 		xr_fact_none(d, id, XR_UNRELIABLE,
-		             "with all sharers busy even of an eighth of a fair share lines are lost");
+		             "with all sharers busy, even an eighth of a fair share does not stay");
 		return 0;
 	}
 	struct xr_fact *fact = xr_fact_count(d, id, (long long)largest, "bytes", 0.8, "all sharers walk");

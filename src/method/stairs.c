@@ -327,7 +327,7 @@ static int add_walk(const struct xr_walk *walk, double bytes, struct xr_staircas
 	return 0;
 }
 
-/* The widest gap between neighbours that differ; 0: there is none left. */
+/* The widest gap between neighbours that differ; 0: none is left. */
 static size_t widest_gap(const struct xr_staircase *s)
 {
 	double widest = gap_least;

@@ -225,7 +225,7 @@ static void put_level(struct hunt *h, const struct level *level, bool flattened,
 	struct xr_fact *fact =
 		xr_fact_number(d, "cache.l2i.capacity", round(level->bytes / 1024) * 1024, "bytes", sure, method);
 	xr_fact_add_series(fact, "cache.l2i");
-	xr_fact_note(fact, "effective: what unforeseen jumps find there of code in pages of %llu bytes",
+	xr_fact_note(fact, "effective: the code that mispredicted jumps find there, in pages of %llu bytes",
 	             (unsigned long long)h->page);
 	if (flattened && !two) {
 		xr_fact_number(d, "cache.l2i.miss_penalty", level->far - level->near, "cycles", sure, method);

@@ -212,7 +212,7 @@ static void put_geometry(struct xr_run *run, const struct found *found)
 		xr_fact_count(d, "cache.l1i.line", (long long)found->line, "bytes",
 		              fmin(most_sure, found->p_line * found->p), method);
 	else
-		xr_fact_none(d, "cache.l1i.line", XR_UNRELIABLE, "no length of a line makes these times");
+		xr_fact_none(d, "cache.l1i.line", XR_UNRELIABLE, "no line size explains these times");
 	if (limit > 0 && !straight_agrees(run, bytes))
 		xr_fact_note(capacity, "straight-line code runs at full speed up to %.0f KiB: this core fetches ahead",
 		             limit / 1024);
@@ -246,10 +246,10 @@ static void put_nothing(struct xr_run *run, const struct xr_hunt *h)
 	                                      tried / 1024)
 	         : h->luck  ? "how much fits depends on where pages lie: the first cache of code has sets by physical "
 	                      "addresses"
-	                    : "nothing that a cache does makes these curves: is the core's other thread busy?");
+	                    : "no cache explains these curves");
 	if (h->no_step && limit > 0 && limit < 0.9 * tried)
 		xr_fact_doubt(xr_fact_number(d, "cache.l1i.capacity", limit, "bytes", 0.5, paper),
-		              "jumps show nothing there");
+		              "jumps show no such cache");
 }
 
 static int put_found(struct xr_run *run, struct xr_hunt *h)

@@ -186,8 +186,8 @@ static int tell_exclusive(struct xr_kept *k, double p_not_inclusive, bool *exclu
 		return -1;
 	if (!t.n) {
 		xr_fact_none(d, finds[INCLUSION], XR_UNRELIABLE, "not inclusive; %s",
-		             room ? "too few lines of one set are found to tell exclusive from neither"
-		                  : "how many lines have room in its sets is not seen");
+		             room ? "the conflict set is too small to tell exclusive from neither"
+		                  : "how many lines a set holds was not seen");
 		return 0;
 	}
 	struct xr_kept_times pushed;
@@ -202,7 +202,7 @@ static int tell_exclusive(struct xr_kept *k, double p_not_inclusive, bool *exclu
 		return 0;
 	}
 	xr_fact_text(d, finds[INCLUSION], *exclusive ? "exclusive" : "none", most_sure * told,
-	             "lines of one set that have room");
+	             "lines of one set that fit");
 	return 0;
 }
 
@@ -219,7 +219,7 @@ static int tell_write_back(struct xr_kept *k, size_t ways, double p_inclusive)
 	double back = 0, none = 1;
 	size_t n = ways;
 	if (inclusive && second == LOSES) {
-		xr_fact_none(d, id, XR_UNRELIABLE, "the second cache does not care who was used");
+		xr_fact_none(d, id, XR_UNRELIABLE, "the second cache's policy ignores hits");
 		return 0;
 	}
 	if (inclusive) { /* as many as let the first cache keep x */
@@ -233,7 +233,7 @@ static int tell_write_back(struct xr_kept *k, size_t ways, double p_inclusive)
 			return -1;
 		n = n < k->n ? n : k->n;
 		if (n < ways + 2) {
-			xr_fact_none(d, id, XR_UNRELIABLE, "too few lines of one set are found");
+			xr_fact_none(d, id, XR_UNRELIABLE, "the conflict set is too small");
 			return 0;
 		}
 		if (xr_kept_ask_x(k, n, false, &t) != 0)
@@ -259,7 +259,7 @@ static int tell_write_back(struct xr_kept *k, size_t ways, double p_inclusive)
 		xr_fact_bool(d, id, back > 0.5, most_sure * told, "stores to a line kept in the first cache");
 	if (inclusive && second == WHO_KNOWS &&
 	    back > 0.5) /* FIFO, random: few outer caches, and fewer write through */
-		xr_fact_note(fact, "unless the second cache, whose policy is not known, does not care who was used");
+		xr_fact_note(fact, "unless the second cache, whose policy is not known, ignores hits");
 	return 0;
 }
 
@@ -339,7 +339,7 @@ static int run(struct xr_run *run)
 		return decide(k, n);
 	refuse(run, INCLUSIVE,
 	       k->n ? "the first cache has too few ways to keep a line that is used all the time"
-	            : "no lines of one set are found");
+	            : "no conflict set was found");
 	return 0;
 }
 

@@ -142,7 +142,7 @@ static void put_fpu(struct isa *isa, enum xr_type type, enum xr_flavour flavour,
 		return;
 	}
 	if (untimed) {
-		xr_fact_none(d, id, XR_UNSUPPORTED, "%s, and nobody can look at the compiled loop", untimed);
+		xr_fact_none(d, id, XR_UNSUPPORTED, "%s, and the compiled loop cannot be inspected", untimed);
 		return;
 	}
 	bool quick = add->cycles < fpu_cycles, looked = add->look.looked, called = looked && add->look.calls >= 0.5;

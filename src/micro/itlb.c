@@ -180,8 +180,7 @@ static int run(struct xr_run *run)
 		put_none(d, XR_UNSUPPORTED,
 		         xr_arena_printf(xr_run_arena(run), "no instruction TLB to be seen in %u pages", h->tried));
 	else if (h->best >= h->s.n)
-		put_none(d, XR_UNRELIABLE,
-		         "nothing that a TLB does makes these curves: is the core's other thread busy?");
+		put_none(d, XR_UNRELIABLE, "no TLB explains these curves");
 	else {
 		if (xr_run_info(run)
 		            ->exact) /* a plain index would have been found: by chance it is, or something else */

@@ -160,7 +160,7 @@ static void put(struct xr_run *run, const struct xr_footprint *place, const stru
 	const double line = xr_run_number(run, "cache.l1d.line", 64), flow = most_moved(run, place);
 	if (!(knee->most > 0)) {
 		xr_fact_none(d, id, c->trouble ? XR_FAILED : XR_UNRELIABLE, "%s",
-		             c->trouble ? c->trouble : "times follow no number of misses in flight");
+		             c->trouble ? c->trouble : "no number of misses in flight explains the times");
 		return;
 	}
 	struct xr_fact *fact =
@@ -168,11 +168,11 @@ static void put(struct xr_run *run, const struct xr_footprint *place, const stru
 	put_series(run, fact, xr_arena_printf(arena, "%s.steps", id), c);
 	double gets = 1e9 * line * knee->most / (xr_knee_at(knee, knee->most) * c->cycle_ns);
 	if (knee->beyond)
-		xr_fact_doubt(fact, "so many at least: more walks at once are not tried");
+		xr_fact_doubt(fact, "at least: more walks at once were not tried");
 	else if (knee->p < 0.5)
 		xr_fact_doubt(fact, "times have no sharp edge: other numbers are as likely");
 	else if (flow > 0 && gets > of_bandwidth * flow)
-		xr_fact_doubt(fact, "so many at least: bytes end before misses in flight do");
+		xr_fact_doubt(fact, "at least: bandwidth ended before misses in flight did");
 }
 
 static int ask_level(struct xr_run *run, const struct xr_footprint *place)
@@ -215,7 +215,7 @@ static void put_walks(struct xr_run *run, const struct curve *c, const struct xr
 	xr_series_put(d, "tlb.walks.steps", "cursors", "", c->k, "step", "cycles", c->t, c->n);
 	if (!(knee->most > 0)) {
 		xr_fact_none(d, "tlb.walks", c->trouble ? XR_FAILED : XR_UNRELIABLE, "%s",
-		             c->trouble ? c->trouble : "times follow no number of walks at once");
+		             c->trouble ? c->trouble : "no number of page walks at once explains the times");
 		return;
 	}
 	/* Behind the edge only walks queue: a step of k takes k walks over those at once. */
@@ -226,11 +226,11 @@ static void put_walks(struct xr_run *run, const struct curve *c, const struct xr
 	                                     "walks at once over one line a page");
 	xr_fact_add_series(fact, "tlb.walks.steps");
 	if (knee->beyond)
-		xr_fact_doubt(fact, "so many at least: more walks at once are not tried");
+		xr_fact_doubt(fact, "at least: more walks at once were not tried");
 	else if (knee->p < 0.5)
 		xr_fact_doubt(fact, "times have no sharp edge: other numbers are as likely");
 	else if (misses > 0 && knee->most > of_bandwidth * misses)
-		xr_fact_doubt(fact, "so many at least: misses in flight end first");
+		xr_fact_doubt(fact, "at least: misses in flight ended first");
 	else if (knee->latency < 1.1 * hit)
 		xr_fact_doubt(fact, "a page walk takes hardly any time");
 }

@@ -6,7 +6,7 @@
  * a random sequence misses. One set shows too little for a clock; so a block is used in many sets at once, which
  * all do the same.
  *
- * Algorithm: random sequences of new and old blocks, each behind a reset: blocks that are none of those used, two
+ * Algorithm: random sequences of new and old blocks, each behind a reset: blocks not used otherwise, two
  * or three times as many as ways, in one order or the other. Every use is a use in S sets, one dependent load after
  * the other, before the next. All candidates (infer/replacement.h) are simulated on the same sequences, repeated as
  * they are on the machine; the time of a sequence is some base, the same for all, and so much for each miss.
@@ -281,7 +281,7 @@ static void put(struct xr_run *run, const struct ground *g, const struct verdict
 	struct xr_fact *fact =
 		xr_fact_text(d, id, name, (v->found.off > little_off ? 0.88 : 0.98) * v->found.p, method);
 	if (v->found.p < sure)
-		xr_fact_doubt(fact, "others explain it as well");
+		xr_fact_doubt(fact, "other policies explain it as well");
 }
 
 static int find(struct xr_run *run, struct ground *g)

@@ -181,7 +181,7 @@ static void decide(const struct ground *g, double part, bool strange, double tim
 	const double without = xr_median(time[1], n), most = part * (without - g->nearest);
 	if (without <
 	    fmax(1.5 * g->hit, strange ? 0.75 * g->behind : 0)) { /* kept, or somebody has learnt the whole lap */
-		a->trouble = "lines that nobody could foresee are quick all the same";
+		a->trouble = "lines in random order are as quick: hits, not prefetches";
 		return;
 	}
 	struct xr_belief belief = xr_belief_new(xr_run_arena(g->run), N_SHARES, NULL);
@@ -195,9 +195,9 @@ static void decide(const struct ground *g, double part, bool strange, double tim
 	const double none = xr_belief_p(&belief, N_SHARES);
 	a->p = 1 - xr_belief_p(&belief, 0) - none;
 	a->share = (without - xr_median(time[0], n)) / most;
-	a->trouble = none > 0.5 ? "times that neither fetching ahead nor its absence explains"
+	a->trouble = none > 0.5 ? "neither prefetching nor its absence explains the times"
 	             : strange && a->share > 1.03
-	                     ? "quicker than the first cache: what is read is foreseen, not fetched"
+	                     ? "quicker than a hit in the first cache: loads are predicted, not prefetched"
 	                     : NULL;
 }
 
@@ -237,8 +237,7 @@ static void put(const struct ground *g, const char *id, const struct answer *a)
 	const bool yes = a->p > 0.5;
 	struct xr_fact *fact = xr_fact_bool(d, id, yes, most_sure * fmax(a->p, 1 - a->p), "lines visited in blocks");
 	if (yes)
-		xr_fact_note(fact, "%.0f %% of the way to where they are fetched from is saved",
-		             100 * fmin(1, fmax(0, a->share)));
+		xr_fact_note(fact, "%.0f %% of the latency is hidden", 100 * fmin(1, fmax(0, a->share)));
 	if (fmax(a->p, 1 - a->p) < sure || (yes && a->share < shares[N_SHARES - 1] / 2))
 		xr_fact_doubt(fact, "times fit both");
 }
@@ -329,7 +328,7 @@ static int find_stream(const struct ground *g)
 	struct xr_fact *fact =
 		xr_fact_count(d, "prefetch.distance", fits, "lines", most_sure * p, "lines visited in blocks");
 	if (!ends)
-		xr_fact_doubt(fact, "so many at least");
+		xr_fact_doubt(fact, "a lower bound: no end was seen");
 	return 0;
 }
 
@@ -410,7 +409,7 @@ static int find_stride(const struct ground *g)
 	struct xr_fact *fact = xr_fact_count(d, "prefetch.stride_max", (long long)longest, "bytes", most_sure * p,
 	                                     "lines visited in blocks");
 	if (!ends)
-		xr_fact_doubt(fact, "so many at least");
+		xr_fact_doubt(fact, "a lower bound: no end was seen");
 	return 0;
 }
 
@@ -443,14 +442,14 @@ static int run(struct xr_run *run)
 	g.hit = second > 0 ? number(run, "cache.l2.latency") : g.nearest;
 	g.behind = second > 0 ? xr_run_number(run, "cache.l3.latency", 0) : 0;
 	if (!g.line || !(capacity > 0) || !(g.hit > 0)) {
-		refuse(run, "the caches that are fetched into are not known well enough");
+		refuse(run, "the caches that are prefetched into are not known well enough");
 		return 0;
 	}
 	/* Of few ways some hold what nobody pushes out: more lines then. */
 	const double ways = xr_run_number(run, second > 0 ? "cache.l2.ways" : "cache.l1d.ways", 0);
 	const double wanted = (ways >= 4 ? 1.5 : 4) * capacity / (double)g.line;
 	if (wanted > LINES_MOST) {
-		refuse(run, "the cache that is fetched into is too large to be left behind");
+		refuse(run, "the cache that is prefetched into is too large to walk past");
 		return 0;
 	}
 	g.lines = (size_t)fmax(LINES_LEAST, wanted);
@@ -465,7 +464,7 @@ static int run(struct xr_run *run)
 
 const struct xr_micro xr_micro_prefetch = {
 	.id = "prefetch",
-	.title = "what is fetched before anybody asks: neighbours, streams, strides",
+	.title = "prefetchers: adjacent lines, streams, strides",
 	.finds = finds,
 	.needs = needs,
 	.cost_s = 1.5,

@@ -145,7 +145,7 @@ static int search(struct xr_run *run, struct file *file, bool *more)
 	return 0;
 }
 
-/* The last n before a rise that stays; 0: there is none. */
+/* The last n before a lasting rise; 0: it never rises. */
 static int clock_says(const int *n, const double *y, int points)
 {
 	for (int i = 1; i < points; i++) {
@@ -218,7 +218,7 @@ static void put(struct xr_run *run, const struct file *f)
 	if (xr_run_info(run)->untimed) {
 		if (!f->looked)
 			xr_fact_none(xr_run_description(run), f->id, XR_UNSUPPORTED,
-			             "%s, and nobody can look at the compiled loop", xr_run_info(run)->untimed);
+			             "%s, and the compiled loop cannot be inspected", xr_run_info(run)->untimed);
 		else if (!f->spills)
 			xr_fact_doubt(fact, "%d variables, and still none is spilled", f->fits);
 		else
@@ -231,9 +231,9 @@ static void put(struct xr_run *run, const struct file *f)
 	if (!f->spills)
 		xr_fact_doubt(fact, "%d variables, and still none is spilled", f->fits);
 	else if (!f->looked && f->clock != f->fits)
-		xr_fact_doubt(fact, "nobody can look at the compiled loop, and read again the clock says %d", f->clock);
+		xr_fact_doubt(fact, "the compiled loop cannot be inspected, and timed again it is %d", f->clock);
 	else if (!f->looked)
-		xr_fact_note(fact, "by time alone: nobody can look at the compiled loop");
+		xr_fact_note(fact, "by time alone: the compiled loop cannot be inspected");
 	else if (!f->fits)
 		xr_fact_note(fact, "compiled like this, every variable is in memory");
 	else if (!f->clock)

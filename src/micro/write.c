@@ -86,7 +86,7 @@ static int ask_allocate(struct xr_run *run, const struct ground *g)
 	const double next = fmax(xr_run_number(run, "cache.l2.latency", none), least_contrast * read);
 	const struct xr_noise noise = xr_noise_fit(all, group, n);
 	if (none < least_contrast * read) {
-		xr_fact_none(d, id, XR_UNRELIABLE, "lines that are there take as long as others");
+		xr_fact_none(d, id, XR_UNRELIABLE, "hits take as long as misses");
 		return 0;
 	}
 	for (int turn = 0; turn < TURNS; turn++) {

@@ -210,7 +210,7 @@ void xr_outer_put_line(struct xr_outer *o, size_t level, double line, double sur
 
 	if (line < (double)o->line) {
 		xr_fact_none(d, xr_outer_id(o, level, "line"), XR_UNRELIABLE,
-		             "members of a class meet at no or at every distance");
+		             "members of a class conflict at no distance, or at every one");
 	} else if (line == 2.0 * (double)o->line) {
 		fact = xr_fact_count(d, xr_outer_id(o, level, "line"), (long long)o->line, "bytes", 0.75,
 		                     "members side by side");
@@ -267,11 +267,11 @@ int xr_outer_put_effective(struct xr_outer *o, size_t level, const struct xr_eff
 		xr_fact_doubt(fact, "neighbours make it move: %.1f to %.1f MiB while it was measured", e.low / MIB,
 		              e.high / MIB);
 	else if (!e.last && xr_hierarchy_is_restless(&o->h))
-		xr_fact_doubt(fact, "only walks tell, and somebody else has a part of it");
+		xr_fact_doubt(fact, "from walks alone, and others use a part of it");
 	else if (e.others)
 		xr_fact_note(fact,
 		             "effective, beside others who use this cache: %.1f to %.1f MiB while it was measured; "
-		             "about %.1f MiB for who waits for each line before asking for the next",
+		             "about %.1f MiB for a pointer chase",
 		             e.low / MIB, e.high / MIB, fmin(e.alone, e.low) / MIB);
 	else
 		xr_fact_note(fact, "effective: what a program gets now, beside whoever shares this cache");

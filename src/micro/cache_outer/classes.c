@@ -69,7 +69,7 @@ static struct xr_fact *put_capacity(struct xr_outer *o, size_t level, const stru
 	}
 	fact = xr_fact_count(xr_run_description(o->run), xr_outer_id(o, level, "capacity"),
 	                     (long long)((double)g->ways * way), "bytes", fmin(sure, clear),
-	                     "classes of pages that push each other out");
+	                     "classes of pages that evict each other");
 	if (clear < 0.9)
 		xr_fact_note(fact, "%.0f classes of pages fit best, but not by far", classes);
 	return fact;
@@ -109,7 +109,7 @@ void xr_outer_put_classes(struct xr_outer *o, size_t level, const struct xr_geom
 		sure = fmin(sure, xr_hierarchy_sure(&o->h));
 	xr_geometry_sum(g, (uint64_t)page, &line, &way, &share);
 	fact[0] = xr_fact_count(d, xr_outer_id(o, level, "ways"), (long long)g->ways, "", sure,
-	                        "classes of pages that push each other out");
+	                        "classes of pages that evict each other");
 	xr_outer_put_line(o, level, line, sure * share);
 	/* Walks are the other witness. Beside a busy neighbour members seemed to meet where they do not, … */
 	if (way > 0 && way < page && kept > contradicts * (double)g->ways * way)

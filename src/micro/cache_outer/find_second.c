@@ -66,7 +66,7 @@ static void put_second(struct xr_outer *o, const struct xr_second_level *l)
 		xr_fact_add_series(fact, "cache.l2.scatter");
 	} else {
 		fact = xr_fact_none(d, xr_outer_id(o, 1, "capacity"), XR_UNRELIABLE,
-		                    "no cache fills with random lines as this one does");
+		                    "no known cache fills with random lines like this");
 		xr_fact_add_series(fact, "cache.l2.scatter");
 	}
 	xr_outer_put_line(o, 1, (double)l->outer_line, l->p_line);
@@ -171,7 +171,7 @@ static int find_without_sets(struct xr_outer *o, struct xr_geometry *g)
 			return -1;
 		for (int i = 0; i < 2 && !borne_out; i++)
 			xr_fact_doubt(xr_description_edit(xr_run_description(o->run), xr_outer_id(o, 1, said[i])),
-			              "random lines do not fill it as classes of pages say");
+			              "random lines and classes of pages disagree about its size");
 		return 0;
 	}
 	e = xr_outer_effective(o, 1);
@@ -183,7 +183,7 @@ static int find_without_sets(struct xr_outer *o, struct xr_geometry *g)
 
 int xr_outer_find_second(struct xr_outer *o)
 {
-	struct xr_geometry g = {.trouble = "the first cache, which hides who meets in this one, is not known"};
+	struct xr_geometry g = {.trouble = "the first cache, which filters what this one sees, is not known"};
 	struct xr_second_level l = second_for(o);
 	const bool hidden = !(o->first.way > 0 && l.far > l.near);
 	bool found = false;

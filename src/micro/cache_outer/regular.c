@@ -34,6 +34,6 @@ int xr_outer_find_regular(struct xr_outer *o, size_t level, bool *found)
 	if (l.line)
 		xr_fact_count(d, xr_outer_id(o, level, "line"), (long long)l.line, "bytes", sure, how);
 	else
-		xr_fact_none(d, xr_outer_id(o, level, "line"), XR_UNRELIABLE, "lines meet at every distance");
+		xr_fact_none(d, xr_outer_id(o, level, "line"), XR_UNRELIABLE, "lines conflict at every distance");
 	return 0;
 }

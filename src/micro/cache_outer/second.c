@@ -82,9 +82,9 @@ int xr_second_latency(const struct xr_second_level *l, double *cycles, double *s
 /* ---- ways ------------------------------------------------------------------------------------------------------------ */
 
 static const char *const troubles[] = {
-	[XR_CONFLICT_NEVER] = "no line ever pushes another one out",
-	[XR_CONFLICT_LOST] = "lines that push each other out are different ones each time",
-	[XR_CONFLICT_SPENT] = "no set of lines that push each other out in time",
+	[XR_CONFLICT_NEVER] = "no line ever evicts another",
+	[XR_CONFLICT_LOST] = "the lines that evict each other are others each time",
+	[XR_CONFLICT_SPENT] = "no conflict set in the time there was",
 };
 
 static void vote(struct xr_belief *belief, struct xr_arena *arena, size_t ways)

@@ -386,7 +386,7 @@ static int try_high_bits(struct xr_tlb *t, struct xr_tlb_level *l, double fit)
 		}
 	}
 	l->index = before;
-	l->unknown = "bits of the page number count in a way that is not known";
+	l->unknown = "page number bits enter the index in an unknown way";
 	return 0;
 }
 

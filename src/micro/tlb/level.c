@@ -274,7 +274,7 @@ int xr_tlb_find_level(struct xr_tlb *t, int *found)
 	}
 	*l = best;
 	if (t->n_levels == 0 && t->n_steps > 0)
-		l->doubt = "a step before it is not understood";
+		l->doubt = "an earlier step is not understood";
 	t->n_levels++;
 	*found = 1;
 	return 0;

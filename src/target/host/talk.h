@@ -12,7 +12,7 @@
  * -2: it does not answer. */
 int xr_talk_begin(struct xr_host *h, struct xr_proc *proc, const char *program, struct xr_error *err);
 /* Waits for a line with this word (a runner, or a console that repeats what it is told, may have lines of its own); *answer
- * begins with it. -1: there is none within these seconds, more of them behind a runner. */
+ * begins with it. -1: none came in time (a runner gets more of it). */
 int xr_talk_answer(struct xr_host *h, struct xr_proc *proc, const char *word, double seconds, const char **answer);
 /* Lets the agent that stays up look for a core that is left alone. */
 void xr_talk_settle(struct xr_host *h);
