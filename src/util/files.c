@@ -203,24 +203,33 @@ int xr_dir_make(const char *path)
 	return 0;
 }
 
-static void remove_files(int fd)
+/* All that is in a directory, also folders, which compilers leave behind, too: no links are followed, and only so deep. */
+static void remove_files(int fd, int depth)
 {
 	DIR *dir = fdopendir(fd);
 	struct dirent *entry;
-	while (dir && (entry = readdir(dir)))
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			unlinkat(dirfd(dir), entry->d_name, 0);
+	while (dir && (entry = readdir(dir))) {
+		const char *name = entry->d_name;
+		if (!strcmp(name, ".") || !strcmp(name, "..") || !unlinkat(dirfd(dir), name, 0))
+			continue;
+		int folder = depth ? openat(dirfd(dir), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+		if (folder >= 0)
+			remove_files(folder, depth - 1);
+		unlinkat(dirfd(dir), name, AT_REMOVEDIR);
+	}
 	if (dir)
 		closedir(dir);
 	else
 		close(fd);
 }
 
+enum { DEPTH_MAX = 32 };
+
 void xr_dir_remove(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0)
-		remove_files(fd);
+		remove_files(fd, DEPTH_MAX);
 	rmdir(path);
 }
 
@@ -238,7 +247,7 @@ static void sweep_one(int parent, const char *name)
 	if (!fstat(fd, &st) && st.st_uid == geteuid() && (st.st_mode & 0777) == 0700 && !flock(fd, LOCK_EX | LOCK_NB)) {
 		int files = dup(fd);
 		if (files >= 0)
-			remove_files(files);
+			remove_files(files, DEPTH_MAX);
 		unlinkat(parent, name, AT_REMOVEDIR);
 	}
 	close(fd);

@@ -6,6 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,12 +33,47 @@ static bool is_stream(const char *path)
 	return S_ISCHR(st.st_mode) || S_ISFIFO(st.st_mode);
 }
 
-static int write_stream(const char *path, const void *data, size_t len, struct xr_error *err)
+static const int reader_patience_ms = 10000, look_ms = 100;
+
+/* A pipe without a reader cannot be opened at once. -1: nobody came, or somebody wants us to end. */
+static int open_stream(const char *path)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+	int fd;
+	for (int waited = 0; (fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)) < 0; waited += look_ms) {
+		if (errno != ENXIO || waited >= reader_patience_ms)
+			break;
+		if (poll(NULL, 0, look_ms) < 0) /* by a signal; errno says so */
+			break;
+	}
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, 0);
+	return fd;
+}
+
+/* As fast as it is read, and no longer than until a signal comes: what blocks in write() goes on after it. */
+static int write_slowly(int fd, const char *data, size_t len)
+{
+	while (len) {
+		struct pollfd wait = {fd, POLLOUT, 0};
+		if (poll(&wait, 1, -1) < 0)
+			return -1;
+		size_t n = len < PIPE_BUF ? len : PIPE_BUF; /* as much as poll() promises */
+		if (xr_write_all(fd, data, n))
+			return -1;
+		data += n;
+		len -= n;
+	}
+	return 0;
+}
+
+static int write_stream(const char *path, const char *data, size_t len, struct xr_error *err)
+{
+	int fd = open_stream(path);
+	if (fd < 0 && errno == ENXIO)
+		return xr_fail(err, XR_EXIT_USE, "cannot write %.800s: nobody reads it", path);
 	if (fd < 0)
 		return cannot(path, errno, err);
-	int status = xr_write_all(fd, data, len), why = errno;
+	int status = write_slowly(fd, data, len), why = errno;
 	if (close(fd) && !status) {
 		status = -1;
 		why = errno;
@@ -62,11 +101,9 @@ static int make_fresh(const char *path, struct xr_strbuf *fresh)
 	return -1;
 }
 
-int xr_output_write(const char *path, const void *data, size_t len, struct xr_error *err)
+static int replace(const char *path, const void *data, size_t len, struct xr_error *err)
 {
 	struct xr_strbuf fresh = {0};
-	if (is_stream(path))
-		return write_stream(path, data, len, err);
 	int fd = make_fresh(path, &fresh), status = 0, why = errno;
 	if (fd < 0) {
 		xr_strbuf_release(&fresh);
@@ -88,6 +125,23 @@ int xr_output_write(const char *path, const void *data, size_t len, struct xr_er
 		unlink(xr_strbuf_text(&fresh));
 	xr_strbuf_release(&fresh);
 	return status ? cannot(path, why, err) : 0;
+}
+
+/* Who is told to end while the new file is there ends behind it: nothing is left. */
+int xr_output_write(const char *path, const void *data, size_t len, struct xr_error *err)
+{
+	sigset_t ends, before;
+	if (is_stream(path))
+		return write_stream(path, data, len, err);
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
+	sigaddset(&ends, SIGQUIT);
+	pthread_sigmask(SIG_BLOCK, &ends, &before);
+	int status = replace(path, data, len, err);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return status;
 }
 
 int xr_output_begin(const char *path, struct xr_error *err)

@@ -4,7 +4,8 @@
  * it was.
  *
  * A link is replaced, never followed, but for those of /dev (/dev/stdout). Devices and pipes are written to as
- * they are. Nothing is removed but what was made here.
+ * they are; a pipe that nobody reads is an error after ten seconds, and a signal ends the wait. Nothing is removed but
+ * what was made here.
  */
 #ifndef XR_UTIL_OUTPUT_H
 #define XR_UTIL_OUTPUT_H

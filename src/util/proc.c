@@ -70,7 +70,7 @@ static void keep(int fd)
 	int32_t group[AT_ONCE], said;
 	int n = 0;
 	setpgid(0, 0);
-	prctl(PR_SET_NAME, "xray-keeper");
+	prctl(PR_SET_NAME, "xr-keeper"); /* `pkill -9 xray` must not find it */
 	for (;;) {
 		ssize_t got = read(fd, &said, sizeof said);
 		if (got < 0 && errno == EINTR)

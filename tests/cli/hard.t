@@ -71,6 +71,10 @@ $ printf '#!/bin/sh\ncase "$*" in *-dM*|*print*) exec cc "$@";; esac\nexec >&- 2
 2| xray: *the time allowed was used up
 ? 3
 
+$ mkfifo unread; timeout 60 xray header $TOP/tests/data/icelake.json -o unread
+2| xray: cannot write unread: nobody reads it
+? 2
+
 # Every word of a runner counts.
 $ printf '#!/bin/sh\n[ $# -ge 80 ] || exit 9\nwhile [ "$1" = x ]; do shift; done\nexec "$@"\n' > many; chmod +x many; xray --runner "./many $(yes x | head -90 | tr '\n' ' ')" --cache-dir c timer.resolution
 *timer.resolution*

@@ -181,6 +181,42 @@ static void foreign_files_are_bounded(void **state)
 	xr_strbuf_release(&text);
 }
 
+static void heard(int signal)
+{
+	(void)signal;
+}
+
+/* A pipe that is read by nobody, or only to its brim: the first signal ends the wait, though calls are restarted. */
+static void a_signal_ends_the_wait_for_a_reader(void **state)
+{
+	(void)state;
+	assert_int_equal(mkfifo(place("pipe"), 0600), 0);
+	for (int with = 0; with < 2; with++) {
+		int reader = with ? open(place("pipe"), O_RDONLY | O_NONBLOCK) : -1;
+		char *much = calloc(1, 1 << 20);
+		assert_non_null(much);
+		pid_t child = fork();
+		if (!child) {
+			struct xr_error err;
+			struct sigaction action = {.sa_handler = heard, .sa_flags = SA_RESTART};
+			if (reader >= 0)
+				close(reader);
+			sigaction(SIGALRM, &action, NULL);
+			alarm(1);
+			_exit(xr_output_write(place("pipe"), much, 1 << 20, &err) == -1 ? 7 : 1);
+		}
+		int status = 0;
+		for (int i = 0; i < 600 && waitpid(child, &status, WNOHANG) == 0; i++)
+			usleep(100000);
+		kill(child, SIGKILL); /* where it still waits */
+		free(much);
+		if (reader >= 0)
+			close(reader);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), 7);
+	}
+}
+
 static void private_directories_of_the_dead_are_swept(void **state)
 {
 	int lock, other;
@@ -192,6 +228,9 @@ static void private_directories_of_the_dead_are_swept(void **state)
 	assert_int_equal(stat(mine, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0700);
 	snprintf(text, sizeof text, "%s", "x");
+	assert_int_equal(mkdir(place("outside"), 0700), 0);
+	put(place("outside/precious"), "kept");
+	const char *outside = strdup(place("outside"));
 	int ends[2];
 	assert_int_equal(pipe(ends), 0);
 	pid_t child = fork();
@@ -201,6 +240,13 @@ static void private_directories_of_the_dead_are_swept(void **state)
 		char *dir = xr_private_make(top, &held);
 		snprintf(file, sizeof file, "%s/file", dir ? dir : "");
 		xr_file_write(file, text, 1);
+		snprintf(file, sizeof file, "%s/folder", dir ? dir : ""); /* and one that a compiler left */
+		mkdir(file, 0700);
+		snprintf(file, sizeof file, "%s/folder/file", dir ? dir : "");
+		xr_file_write(file, text, 1);
+		snprintf(file, sizeof file, "%s/folder/out", dir ? dir : "");
+		if (symlink(outside, file))
+			_exit(2);
 		if (dir && write(ends[1], dir, strlen(dir)) > 0)
 			raise(SIGKILL);
 		_exit(1);
@@ -221,11 +267,13 @@ static void private_directories_of_the_dead_are_swept(void **state)
 	assert_int_equal(stat(mine, &st), 0); /* its owner lives */
 	assert_int_equal(stat(place("xray.public"), &st), 0);
 	holds(place("xray.txt"), "somebody's file");
+	holds(place("outside/precious"), "kept"); /* no link leads out */
+	free((char *)(size_t)outside);
 	xr_private_remove(mine, lock);
 	xr_private_remove(another, other);
 	free(mine);
 	free(another);
-	assert_int_equal(files_in(top), 2);
+	assert_int_equal(files_in(top), 3);
 }
 
 static int trusted(const char *path)
@@ -330,6 +378,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_goes_wrong_leaves_the_old_file, begin, end),
 		cmocka_unit_test_setup_teardown(links_are_replaced_not_followed, begin, end),
 		cmocka_unit_test_setup_teardown(devices_and_pipes_stay, begin, end),
+		cmocka_unit_test_setup_teardown(a_signal_ends_the_wait_for_a_reader, begin, end),
 		cmocka_unit_test_setup_teardown(foreign_files_are_bounded, begin, end),
 		cmocka_unit_test_setup_teardown(private_directories_of_the_dead_are_swept, begin, end),
 		cmocka_unit_test_setup_teardown(a_directory_is_trusted_with_all_its_parents, begin, end),
