@@ -79,10 +79,9 @@ static void put_flops(const struct xr_export *e, const char *name, const char *t
 {
 	double fma = flops_per_cycle(e, "fma", type, bytes), add = flops_per_cycle(e, "add", type, bytes),
 	       mul = flops_per_cycle(e, "mul", type, bytes);
-	fprintf(e->out, "  %s: {total: %.3g, ADD: %.3g, MUL: %.3g", name,
-	        fmax(fma, add + mul > fma ? fmax(add, mul) : fma), add, mul);
+	fprintf(e->out, "  %s: {total: %.3g, ADD: %.3g, MUL: %.3g", name, fmax(fma, fmax(add, mul)), add, mul);
 	if (fma > 0)
-		fprintf(e->out, ", FMA: %.3g", fma / 2);
+		fprintf(e->out, ", FMA: %.3g", fma);
 	fputs("}\n", e->out);
 }
 
@@ -100,6 +99,28 @@ static void put_policy(const struct xr_export *e, const char *level)
 	        *word ? xr_quote_yaml(e->arena, word) : "");
 }
 
+/* Its sets hold a power of two of lines, nothing else; how many sets there are is free, so the size stays. */
+static double ways_there(double measured)
+{
+	return measured > 0 ? exp2(floor(log2(measured)))
+	                    : 16; /* not known: any number does, the size is what counts */
+}
+
+static void put_cache(const struct xr_export *e, const char *level, double bytes, double line)
+{
+	double measured = cache_number(e, level, "ways", 0), ways = ways_there(measured);
+	bool back = cache_number(e, level, "write_back", 1) > 0,
+	     allocate = cache_number(e, level, "write_allocate", 1) > 0;
+	fprintf(e->out, "  cache per group:\n    sets: %.0f\n    ways: %.0f", fmax(floor(bytes / line / ways), 1),
+	        ways);
+	if (measured > 0 && measured != ways)
+		fprintf(e->out, "  # measured: %.0f, and sets of as many lines", measured);
+	fprintf(e->out, "\n    cl_size: %.0f\n", line);
+	/* It knows no cache that writes through and still fetches what is written. */
+	fprintf(e->out, "    write_allocate: %s\n    write_back: %s\n", back && allocate ? "true" : "false",
+	        back ? "true" : "false");
+}
+
 static void put_throughput(const struct xr_export *e, const char *level)
 {
 	double bytes = cache_number(e, level, "throughput.read", 0); /* to the level above: none above the first */
@@ -110,22 +131,16 @@ static void put_throughput(const struct xr_export *e, const char *level)
 static void put_level(const struct xr_export *e, const char *level, const char *name, const char *next, int cores,
                       int smt)
 {
-	double bytes = cache_number(e, level, "capacity", 0), ways = cache_number(e, level, "ways", 0);
+	double bytes = cache_number(e, level, "capacity", 0);
 	double line = cache_number(e, level, "line", xr_export_number(e, "cache.l1d.line", 64));
 	int by = cache_count(e, level, "shared_by", !strcmp(level, "l3") ? cores : 1);
 	if (!(bytes > 0))
 		return;
 	by = by < 1 || by > cores ? 1 : by;
-	double use = ways > 0 ? ways : 16; /* any number does: the size is what counts */
-	fprintf(e->out, "- level: %s\n  size per group: %.2f kB\n  groups: %d\n  cores per group: %d\n", name,
-	        bytes / 1000, (cores + by - 1) / by, by);
+	fprintf(e->out, "- level: %s\n  size per group: %.0f B\n  groups: %d\n  cores per group: %d\n", name, bytes,
+	        (cores + by - 1) / by, by);
 	fprintf(e->out, "  threads per group: %d\n", by * smt);
-	fprintf(e->out,
-	        "  cache per group:\n    sets: %.0f\n    ways: %.0f\n    cl_size: %.0f\n"
-	        "    write_allocate: %s\n    write_back: %s\n",
-	        fmax(floor(bytes / line / use), 1), use, line,
-	        cache_number(e, level, "write_allocate", 1) > 0 ? "true" : "false",
-	        cache_number(e, level, "write_back", 1) > 0 ? "true" : "false");
+	put_cache(e, level, bytes, line);
 	put_policy(e, level);
 	if (next)
 		fprintf(e->out, "    load_from: %s\n    store_to: %s\n", next, next);
@@ -184,20 +199,21 @@ int xr_export_kerncraft(const struct xr_export *e, struct xr_error *err)
 {
 	double hz = xr_export_number(e, "cpu.frequency", 0), line = xr_export_number(e, "cache.l1d.line", 0);
 	int cores = xr_export_count(e, "threads.cores", 1);
-	int smt = xr_export_count(e, "threads.smt", 1);
+	int smt = xr_export_count(e, "threads.smt", 1), nodes = xr_export_count(e, "topology.numa_nodes", 1);
 	bool l3 = cache_number(e, "l3", "capacity", 0) > 0, l2 = cache_number(e, "l2", "capacity", 0) > 0;
 	if (!(hz > 0) || !(line > 0) || !(cache_number(e, "l1d", "capacity", 0) > 0))
 		return xr_export_needs("clock and first cache", err);
 	cores = cores < 1 ? 1 : cores;
+	nodes = nodes < 1 || nodes > cores ? 1 : nodes;
 	fprintf(e->out,
 	        "# X-Ray knows no names of ports and none of your compiler's flags: for in-core models add 'in-core model',\n"
 	        "# 'compiler', 'overlapping model' and 'non-overlapping model'.\n"
 	        "kerncraft version: 0.8.4\nmodel name: %s\n",
 	        xr_quote_yaml(e->arena, xr_description_target_text(e->d, "cpu")));
 	fprintf(e->out,
-	        "clock: %.2f GHz\nsockets: 1\ncores per socket: %d\nthreads per core: %d\nNUMA domains per socket: %.0f\n"
+	        "clock: %.2f GHz\nsockets: 1\ncores per socket: %d\nthreads per core: %d\nNUMA domains per socket: %d\n"
 	        "cores per NUMA domain: %d\ncacheline size: %.0f B\nFLOPs per cycle:\n",
-	        hz / 1e9, cores, smt, xr_export_number(e, "topology.numa_nodes", 1), cores, line);
+	        hz / 1e9, cores, smt, nodes, cores / nodes, line);
 	put_flops(e, "SP", "f32", 4);
 	put_flops(e, "DP", "f64", 8);
 	fputs("memory hierarchy:\n", e->out);

@@ -71,13 +71,13 @@ $ xray export m.json --to roofline | tr -d ' \n'
 {"empirical":{"gflops":{"data":[["FP64GFLOPs",111.489],["FP32GFLOPs",222.978]]},"gbytes":{"data":[["DRAM",18.2]]},"metadata":{"CPU":"Intel(R)Xeon(R)Processor@2.80GHz","TOOL":"xray"}}}
 $ xray export m.json --to kerncraft | sed -n '/level: L2/,/latency/p'
 - level: L2
-  size per group: 1310.72 kB
+  size per group: 1310720 B
   groups: 1
   cores per group: 1
   threads per group: 1
   cache per group:
-    sets: 1024
-    ways: 20
+    sets: 1280
+    ways: 16  # measured: 20, and sets of as many lines
     cl_size: 64
     write_allocate: true
     write_back: true
@@ -85,7 +85,11 @@ $ xray export m.json --to kerncraft | sed -n '/level: L2/,/latency/p'
     load_from: L3
     store_to: L3
   latency: 14.1 cy
-# What kerncraft demands of a machine file: a version it takes, policies that its simulator knows, streams and results.
+# FLOPs of a fused multiply-add are two a lane, as in kerncraft's own files.
+$ xray export m.json --to kerncraft | grep 'DP:'
+  DP: {total: 31.9, ADD: 16, MUL: 16, FMA: 31.9}
+# What kerncraft demands of a machine file: a version it takes, policies that its simulator knows, a power of two of ways and
+# no write-through with write-allocate, streams and results.
 $ xray export $TOP/tests/data/genoa.json --to kerncraft -o k.yml; grep -c '^kerncraft version: 0\.8\.4$' k.yml; grep replacement_policy k.yml | grep -cv 'replacement_policy: \(LRU\|FIFO\|RR\)\( *# measured: "[a-z0-9_]*"\)*$'; sed -n '/^benchmarks/,$p' k.yml
 1
 0
@@ -109,6 +113,13 @@ benchmarks:
         results:
           load: [118.32 GB/s]
           copy: [118.60 GB/s]
+$ echo '{"schema": 1, "facts": {"cpu.frequency": {"status": "ok", "value": 1e9, "unit": "Hz", "confidence": 0.99}, "cache.l1d.capacity": {"status": "ok", "value": 49152, "unit": "bytes", "confidence": 0.99}, "cache.l1d.line": {"status": "ok", "value": 64, "unit": "bytes", "confidence": 0.99}, "cache.l1d.ways": {"status": "ok", "value": 12, "confidence": 0.99}, "cache.l1d.write_back": {"status": "ok", "value": false, "confidence": 0.99}, "cache.l1d.write_allocate": {"status": "ok", "value": true, "confidence": 0.99}, "threads.cores": {"status": "ok", "value": 8, "confidence": 0.99}, "topology.numa_nodes": {"status": "ok", "value": 2, "confidence": 0.99}}}' > w.json; xray export w.json --to kerncraft | grep 'NUMA\|sets:\|ways:\|write_'
+NUMA domains per socket: 2
+cores per NUMA domain: 4
+    sets: 96
+    ways: 8  # measured: 12, and sets of as many lines
+    write_allocate: false
+    write_back: false
 $ for p in fifo random plru; do sed "s/srrip/$p/" m.json > p.json; xray export p.json --to kerncraft | grep "\"$p\""; done
     replacement_policy: FIFO  # measured: "fifo"
     replacement_policy: RR  # measured: "random"
