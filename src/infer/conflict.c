@@ -31,17 +31,26 @@ struct xr_conflict_row {
  * looks, and three quarters of the others. */
 static double low(const double *x, unsigned n)
 {
-	double sorted[XR_CONFLICT_LOOKS];
+	double seen[XR_CONFLICT_LOOKS];
 	unsigned k = 0;
-	for (unsigned i = 0; i < n; i++) {
-		if (!plausible(x[i]))
-			continue;
-		unsigned at = k++;
-		for (; at > 0 && sorted[at - 1] > x[i]; at--)
-			sorted[at] = sorted[at - 1];
-		sorted[at] = x[i];
-	}
-	return k ? sorted[k / 4] : NAN;
+	for (unsigned i = 0; i < n; i++)
+		if (plausible(x[i]))
+			seen[k++] = x[i];
+	return k ? xr_lower(seen, k) : NAN;
+}
+
+/* Of n looks, each lengthened with the chance p, `least` or more are. */
+static double many_of(unsigned n, unsigned least, double p)
+{
+	double sum = 0;
+	for (unsigned k = least; k <= n; k++)
+		sum += exp(lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1) + k * log(p) + (n - k) * log1p(-p));
+	return fmin(1, sum);
+}
+
+double xr_conflict_misled(const struct xr_conflict *c, unsigned looks)
+{
+	return looks ? many_of(looks, looks - (looks + 1) / 4, c->noise.tail) : 1;
 }
 
 double xr_conflict_base(const struct xr_conflict_point *p)
@@ -58,7 +67,7 @@ double xr_conflict_ratio(const struct xr_conflict_point *p)
  * twin: a third of it more or less. */
 static double sigma_of(const struct xr_conflict *c, const struct xr_conflict_point *p)
 {
-	return hypot(fmax(xr_noise_of_mean(&c->noise, p->looks), 1e-4), 0.3 / p->n);
+	return xr_noise_both(xr_noise_both(fmax(xr_noise_of_mean(&c->noise, p->looks), 1e-4), 0.3 / p->n), p->differ);
 }
 
 static struct xr_conflict_seen see(const struct xr_conflict *c, const struct xr_conflict_point *p)
@@ -66,8 +75,7 @@ static struct xr_conflict_seen see(const struct xr_conflict *c, const struct xr_
 	struct xr_conflict_seen s = {.ratio = xr_conflict_ratio(p), .base = xr_conflict_base(p), .noise = c->noise};
 	s.excess = (s.ratio - 1) * s.base;
 	s.noise.sigma = sigma_of(c, p);
-	s.noise.tail =
-		pow(s.noise.tail, p->looks - p->looks / 4); /* lengthened only where three quarters of them were */
+	s.noise.tail = xr_conflict_misled(c, p->looks);
 	s.flat = xr_noise_log(&s.noise, 1, s.ratio, 0);
 	for (size_t k = 0; k < SLACKS; k++) {
 		const double sigma = hypot(s.noise.sigma * s.base, slacks[k] * s.excess);
@@ -112,11 +120,11 @@ static int by_set(const void *a, const void *b)
 	return x[0] != y[0] ? (x[0] > y[0]) - (x[0] < y[0]) : (x[1] > y[1]) - (x[1] < y[1]);
 }
 
-/* How full sets get: so many visits a lap go to sets with so many different lines. */
+/* How full sets get: so many visits a lap go to sets with so many different lines, `all` in all these sets. */
 struct fullness {
 	unsigned n;
 	struct {
-		unsigned lines, visits;
+		unsigned lines, visits, all;
 	} part[];
 };
 
@@ -127,8 +135,7 @@ struct xr_conflict_known {
 	struct fullness *fullness;
 };
 
-/* Sorted by set and unit, a set's lines lie together, each as often as it is visited. A line that comes several
- * times a lap is as good as several laps in which it comes once. */
+/* Sorted by set and unit, a set's lines lie together, each as often as it is visited. */
 static struct fullness *count_fullness(const struct xr_conflict *c, const struct xr_conflict_array *a,
                                        const uint64_t *unit, unsigned n)
 {
@@ -148,9 +155,11 @@ static struct fullness *count_fullness(const struct xr_conflict *c, const struct
 			;
 		if (k == f->n) {
 			f->part[f->n].lines = lines;
-			f->part[f->n++].visits = 0;
+			f->part[f->n].all = f->part[f->n].visits = 0;
+			f->n++;
 		}
 		f->part[k].visits += end - i;
+		f->part[k].all += lines;
 	}
 	return f;
 }
@@ -177,6 +186,15 @@ static const struct fullness *fullness_of(struct xr_conflict *c, const struct xr
 	}
 }
 
+/* The k-th part. Where lines come m times a lap, in any order, all that a policy knows of them is worth an m-th: who comes
+ * next is nearly a draw, of which a share (lines - ways) / lines misses whatever the policy. Trials agree to 0.01. */
+static double part_share(struct xr_conflict *c, const struct fullness *f, unsigned k, int policy, unsigned ways)
+{
+	const unsigned lines = f->part[k].lines;
+	const double draw = (double)(lines - ways) / lines;
+	return draw + (xr_misses_share(c->misses, policy, ways, lines) - draw) * f->part[k].all / f->part[k].visits;
+}
+
 static double share_of(struct xr_conflict *c, const struct xr_conflict_array *a, unsigned ways, const uint64_t *unit,
                        unsigned n)
 {
@@ -186,7 +204,7 @@ static double share_of(struct xr_conflict *c, const struct xr_conflict_array *a,
 	const struct fullness *f = fullness_of(c, a, unit, n);
 	for (unsigned k = 0; k < f->n; k++)
 		if (f->part[k].lines > ways)
-			sum += f->part[k].visits * xr_misses_share(c->misses, a->policy, ways, f->part[k].lines);
+			sum += f->part[k].visits * part_share(c, f, k, a->policy, ways);
 	return sum / n;
 }
 

@@ -32,6 +32,7 @@ struct xr_conflict_point {
 	unsigned count;               /* units per row: a curve goes along this */
 	const uint64_t *place, *twin; /* units that are visited */
 	unsigned n;                   /* visits of a lap */
+	double differ;                /* relative, one sigma: walk and twin, where nothing misses */
 	unsigned looks;
 	double cycles[XR_CONFLICT_LOOKS], base[XR_CONFLICT_LOOKS]; /* per visit, there and at the twin: one of a look */
 };
@@ -69,7 +70,7 @@ struct xr_conflict {
 	size_t n;
 	struct xr_conflict_known *known; /* how full sets get, for what was asked before */
 	size_t n_known;
-	const struct xr_watch *watch;    /* when it is over everything is impossible, which takes no time. NULL: never */
+	const struct xr_watch *watch; /* when it is over everything is impossible, which takes no time. NULL: never */
 };
 
 /* Learns the noise from looks at the same pairs. */
@@ -78,6 +79,9 @@ void xr_conflict_init(struct xr_conflict *c, struct xr_arena *arena, const struc
 /* Of one question: its lower looks, as a ratio; NAN: never seen. */
 double xr_conflict_ratio(const struct xr_conflict_point *point);
 double xr_conflict_base(const struct xr_conflict_point *point);
+
+/* The chance that others lengthened so many of these looks that the lower ones are long, too. */
+double xr_conflict_misled(const struct xr_conflict *c, unsigned looks);
 
 /* Share of the visits that miss both arrays up to the k-th (0, 1), less the twin's. */
 double xr_conflict_share(struct xr_conflict *c, const struct xr_conflict_model *model,

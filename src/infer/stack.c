@@ -62,11 +62,21 @@ static void put(struct list *list, const struct xr_stack_hypothesis *h, double l
 	list->at[list->n++] = (struct scored){*h, log};
 }
 
-/* An array whose misses nobody would notice explains nothing. */
+/* An array whose misses nobody would notice explains nothing. Nor does one that costs less than a look into any other: what
+ * takes a cycle longer now and then has other reasons. */
+static const double least_miss = 2; /* cycles */
 static bool visible(const struct xr_stack *s, const struct xr_stack_hypothesis *h)
 {
 	const double base = s->c.n ? xr_conflict_base(&s->c.point[0]) : 1;
-	return h->penalty[h->decoded] > 3 * s->c.noise.sigma * base; /* one in a thousand readings is off by that */
+	return h->penalty[h->decoded] >
+	       fmax(least_miss, 3 * s->c.noise.sigma * base); /* one in a thousand readings is off by that */
+}
+
+/* Log-likelihood of all points, penalties fitted. */
+static double log_of(struct xr_stack *s, struct xr_stack_hypothesis *h)
+{
+	return xr_conflict_log(&s->c, &h->model, h->hidden ? XR_CONFLICT_FULL : XR_CONFLICT_ALL, h->penalty) +
+	       (h->hidden ? s->lean_none : 0);
 }
 
 static int by_log(const void *a, const void *b)
@@ -78,7 +88,8 @@ static int by_log(const void *a, const void *b)
 static bool same_array(const struct xr_stack_hypothesis *a, const struct xr_stack_hypothesis *b)
 {
 	const struct xr_conflict_array *x = xr_stack_array(a), *y = xr_stack_array(b);
-	return a->decoded == b->decoded && x->sets == y->sets && x->ways == y->ways && x->fold == y->fold;
+	return a->decoded == b->decoded && a->hidden == b->hidden && x->sets == y->sets && x->ways == y->ways &&
+	       x->fold == y->fold;
 }
 
 /* Of each array the likeliest few: they differ in what nobody asks, and would leave no room for others. */
@@ -157,29 +168,31 @@ static bool spread(struct xr_conflict_array *a, int k)
 	return true;
 }
 
-static void begin_one(struct xr_stack *s, struct list *list)
+static void begin_one(struct xr_stack *s, struct list *list, bool hidden)
 {
+	const double prior = (hidden ? prior_decoded : prior_one) / (POLICIES * SPREADS * (double)s->n_capacities);
 	for (size_t i = 0; i < s->n_capacities; i++)
 		for (int p = 0; p < POLICIES * SPREADS; p++) {
-			struct xr_stack_hypothesis h = {.model.first =
-			                                        array_of(s, s->capacity[i], policies[p % POLICIES])};
-			if (!spread(&h.model.first, p / POLICIES))
+			struct xr_stack_hypothesis h = {
+				.model.first = array_of(s, s->capacity[i], policies[p % POLICIES]), .hidden = hidden};
+			const bool flat = i + 1 == s->n_capacities;
+			if (!spread(&h.model.first, p / POLICIES) || (flat && hidden))
 				continue;
-			double log_h = xr_conflict_log(&s->c, &h.model, XR_CONFLICT_ALL, h.penalty);
-			put(list, &h,
-			    log_h + log(i + 1 == s->n_capacities
-			                        ? prior_flat / (POLICIES * SPREADS)
-			                        : prior_one / (POLICIES * SPREADS * (double)s->n_capacities)));
+			const double log_h = log_of(s, &h);
+			if (!hidden || visible(s, &h))
+				put(list, &h, log_h + log(flat ? prior_flat / (POLICIES * SPREADS) : prior));
 		}
 }
 
 /* Can the nearest array have this capacity? Just up to it rows are flat, and somewhere just beyond one is not. */
-static bool ends_flat(const struct xr_stack *s, unsigned capacity)
+static bool ends_flat(const struct xr_stack *s, unsigned capacity, bool full)
 {
 	const double near = 0.7, beyond = 1.6, flat = 12, risen = 4; /* nats: one in 160000, one in 50 */
 	bool rises = false;
 	for (size_t i = 0; i < s->c.n; i++) {
 		const struct xr_conflict_point *p = &s->c.point[i];
+		if (full && !p->full)
+			continue;
 		const double ratio = xr_conflict_ratio(p);
 		const double off =
 			ratio > 1 ? xr_noise_log(&s->c.noise, 1, 1, 0) - xr_noise_log(&s->c.noise, 1, ratio, 0) : 0;
@@ -205,22 +218,22 @@ static double nearness(unsigned first, unsigned second)
 	return fmin(1, log2((double)second / first));
 }
 
-static void begin_behind(struct xr_stack *s, struct list *list)
+static void begin_behind(struct xr_stack *s, struct list *list, bool hidden)
 {
-	const double pairs = 0.5 * (double)(s->n_capacities * s->n_capacities);
+	const double pairs = 0.5 * (double)(s->n_capacities * s->n_capacities),
+		     prior = (hidden ? prior_decoded : 1) * prior_behind / (POLICIES * SPREADS * pairs);
 	for (size_t i = 0; i < s->n_capacities; i++)
-		for (size_t k = i + 1; k < s->n_capacities && ends_flat(s, s->capacity[i]); k += step_of(s, k))
+		for (size_t k = i + 1; k < s->n_capacities && ends_flat(s, s->capacity[i], hidden); k += step_of(s, k))
 			for (int p = 0; p < POLICIES * SPREADS; p++) {
 				struct xr_stack_hypothesis h = {
 					.model = {.first = array_of(s, s->capacity[i], policies[p % POLICIES]),
-				                  .second = array_of(s, s->capacity[k], XR_LRU)}};
+				                  .second = array_of(s, s->capacity[k], XR_LRU)},
+					.hidden = hidden};
 				if (!spread(&h.model.first, p / POLICIES))
 					continue;
-				double log_h = xr_conflict_log(&s->c, &h.model, XR_CONFLICT_ALL, h.penalty);
+				const double log_h = log_of(s, &h);
 				if (visible(s, &h) && h.penalty[1] > 0)
-					put(list, &h,
-					    log_h + log(prior_behind * nearness(s->capacity[i], s->capacity[k]) /
-					                (POLICIES * SPREADS * pairs)));
+					put(list, &h, log_h + log(prior * nearness(s->capacity[i], s->capacity[k])));
 			}
 }
 
@@ -286,8 +299,11 @@ void xr_stack_begin(struct xr_stack *s, struct xr_arena *arena, const struct xr_
 	s->c.n_known = 0;
 	xr_conflict_init(&s->c, arena, point, n);
 	list_capacities(s);
-	begin_one(s, &list);
-	begin_behind(s, &list);
+	s->lean_none = xr_conflict_none(&s->c, XR_CONFLICT_LEAN);
+	for (int hidden = 0; hidden <= s->may_hide; hidden++) {
+		begin_one(s, &list, hidden);
+		begin_behind(s, &list, hidden);
+	}
 	if (s->may_decode)
 		begin_decoded(s, &list);
 	believe(s, &list);
@@ -338,9 +354,10 @@ static double prior_of(const struct xr_stack *s, const struct xr_stack_hypothesi
 {
 	const struct xr_conflict_array *a = xr_stack_array(h);
 	const bool even = (a->sets & (a->sets - 1)) == 0;
-	const double kind = h->decoded             ? log(prior_decoded) - 2 * log((double)s->n_capacities)
-	                    : h->model.second.ways ? log(prior_behind) - log((double)s->n_capacities)
-	                                           : log(prior_one);
+	const double kind = (h->hidden ? log(prior_decoded) : 0) +
+	                    (h->decoded             ? log(prior_decoded) - 2 * log((double)s->n_capacities)
+	                     : h->model.second.ways ? log(prior_behind) - log((double)s->n_capacities)
+	                                            : log(prior_one));
 	return kind + log(a->fold ? prior_fold : 1) + log(even ? 1 : prior_odd);
 }
 
@@ -378,15 +395,15 @@ void xr_stack_geometry(struct xr_stack *s, uint64_t most_sets)
 		const unsigned ways = xr_stack_capacity(s, i), behind = !h->decoded && h->model.second.ways;
 		/* once for each capacity and kind: policies are tried anew. Whether code is decoded before it,
 		 * the first curves say: others are asked with one kind of block */
-		if (ways >= 1024 || h->decoded != s->h[0].decoded || done[h->decoded][behind][ways] ||
-		    s->belief.log[i] < s->belief.log[0] - IN_PLAY)
+		if (ways >= 1024 || h->decoded != s->h[0].decoded || h->hidden != s->h[0].hidden ||
+		    done[h->decoded][behind][ways] || s->belief.log[i] < s->belief.log[0] - IN_PLAY)
 			continue;
 		done[h->decoded][behind][ways] = true;
 		geometry_of(s, h, ways, most_sets, &list);
 	}
 	for (size_t i = 0; i < list.n; i++) {
 		struct scored *x = &list.at[i];
-		x->log += xr_conflict_log(&s->c, &x->h.model, XR_CONFLICT_ALL, x->h.penalty);
+		x->log += log_of(s, &x->h);
 		x->log = visible(s, &x->h) ? x->log : -INFINITY;
 	}
 	believe(s, &list);
@@ -396,9 +413,10 @@ void xr_stack_again(struct xr_stack *s, const struct xr_conflict_point *point, s
 {
 	struct list list = {.arena = s->c.arena};
 	xr_conflict_init(&s->c, s->c.arena, point, n);
+	s->lean_none = xr_conflict_none(&s->c, XR_CONFLICT_LEAN);
 	for (size_t i = 0; i < s->n; i++) {
 		struct xr_stack_hypothesis h = s->h[i];
-		const double log_h = xr_conflict_log(&s->c, &h.model, XR_CONFLICT_ALL, h.penalty);
+		const double log_h = log_of(s, &h);
 		put(&list, &h, visible(s, &h) ? log_h + prior_of(s, &h) : -INFINITY);
 	}
 	if (list.n)

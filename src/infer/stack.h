@@ -5,9 +5,10 @@
  *   geometry  the same capacities with every number of sets and ways that makes that curve; questions of other
  * strides decide
  *
- * Three kinds of stack compete. One array. One with a level behind it. One with a cache of decoded code before
+ * Kinds of stack compete. One array. One with a level behind it. One with a cache of decoded code before
  * it: then blocks full of statements overflow that one early, blocks without them late or never, and the cache is
- * what does not depend on what stands in a block.
+ * what does not depend on what stands in a block. And, where decoded code is not looked up at all, an array that full
+ * blocks alone show: rows of lean ones may do anything.
  */
 #ifndef XR_INFER_STACK_H
 #define XR_INFER_STACK_H
@@ -18,15 +19,18 @@
 struct xr_stack_hypothesis {
 	struct xr_conflict_model model;
 	bool decoded; /* the first array holds decoded code, and the second is the one in question */
+	bool hidden;  /* decoded code is not looked up in the array in question: lean rows say nothing of it */
 	double penalty[2];
 };
 
 struct xr_stack {
 	struct xr_conflict c;
-	uint64_t stride;  /* units, of the first curve */
+	uint64_t stride;    /* units, of the first curve */
 	unsigned *capacity; /* along it, worth a hypothesis */
 	size_t n_capacities;
 	bool may_decode;  /* may decoded code be kept somewhere? */
+	bool may_hide;    /* … and not be looked up in the array in question? */
+	double lean_none; /* log-likelihood of lean rows where nothing is said of them */
 	struct xr_stack_hypothesis *h;
 	size_t n;
 	struct xr_belief belief;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "method/hunt.h"
 
+#include "infer/ways.h"
 #include "stat/stat.h"
 
 #include <math.h>
@@ -44,8 +45,10 @@ static void ask(struct xr_hunt *h, struct round *round, unsigned curve, unsigned
 		}
 	h->place(h, stride, count, rows, block, address, twin);
 	const size_t at = xr_jumps_add(&h->j, curve, statements, count, address, twin, n);
-	if (at < h->j.n)
-		round->at[round->n++] = at;
+	if (at == h->j.n)
+		return;
+	h->j.point[at].differ = h->crowded ? XR_TWINS_DIFFER : 0; /* so much code misses other arrays, too */
+	round->at[round->n++] = at;
 }
 
 static bool has_room(const struct xr_hunt *h, uint64_t stride, unsigned count)
@@ -53,9 +56,13 @@ static bool has_room(const struct xr_hunt *h, uint64_t stride, unsigned count)
 	return count * stride + h->spare <= h->j.bytes;
 }
 
-/* As many that their twins, packed, take no more than a page: those never conflict. */
+/* As many that their twins, packed, take no more than a page: those never conflict. Or a crowd. */
 static unsigned rows_of(const struct xr_hunt *h, uint64_t stride, unsigned count)
 {
+	if (h->crowded) {
+		const unsigned most = (unsigned)(h->j.unit / h->j.block[1]), crowd = h->crowd / count;
+		return !crowd ? 1 : crowd < most ? crowd : most;
+	}
 	unsigned rows = stride / h->j.unit < h->rows ? (unsigned)(stride / h->j.unit) : h->rows;
 	while (rows > 1 && rows * count * h->j.block[h->may_decode] > h->j.page)
 		rows /= 2;
@@ -65,7 +72,8 @@ static unsigned rows_of(const struct xr_hunt *h, uint64_t stride, unsigned count
 static void ask_both(struct xr_hunt *h, struct round *round, unsigned count)
 {
 	const unsigned rows = rows_of(h, h->stride, count);
-	ask(h, round, LEAN, 0, h->stride, count, rows);
+	if (!h->crowded)
+		ask(h, round, LEAN, 0, h->stride, count, rows);
 	if (h->may_decode)
 		ask(h, round, FULL, XR_BLOCK_MANY, h->stride, count, rows);
 }
@@ -98,7 +106,8 @@ static int climb(struct xr_hunt *h, unsigned to)
 static int begin(struct xr_hunt *h)
 {
 	h->s.stride = h->stride / h->j.unit;
-	h->s.may_decode = h->may_decode;
+	h->s.may_decode = h->may_decode && !h->crowd;
+	h->s.may_hide = h->crowd && !h->crowded;
 	h->s.c.watch = xr_run_watch(h->j.run);
 	xr_stack_begin(&h->s, xr_run_arena(h->j.run), h->j.point, h->j.n);
 	h->best = xr_belief_best(&h->s.belief, NULL);
@@ -273,7 +282,7 @@ static int ask_best(struct xr_hunt *h, bool full, struct candidate *pool, size_t
 static int geometry(struct xr_hunt *h)
 {
 	struct candidate *pool = xr_arena_array(xr_run_arena(h->j.run), struct candidate, POOL);
-	const bool full = h->s.h[h->best].decoded;
+	const bool full = h->crowded || h->s.h[h->best].decoded;
 	double most;
 	xr_stack_geometry(&h->s, h->s.stride * h->tried);
 	if (xr_run_go_on(h->j.run) != 0)
@@ -333,6 +342,21 @@ static bool by_luck(struct xr_hunt *h)
 	return luck > 0.5;
 }
 
+/* The answer rests on the rows just up to what fits and just beyond, and on their twins: the chance that none of them was
+ * lengthened in so many looks that it misleads. */
+static double undisturbed(const struct xr_hunt *h)
+{
+	const unsigned capacity = h->best < h->s.n ? capacity_of(h, h->best) : 0,
+		       kind = h->crowded || (h->best < h->s.n && h->s.h[h->best].decoded) ? FULL : LEAN;
+	double sure = 1;
+	for (size_t i = 0; i < h->j.n; i++) {
+		const struct xr_conflict_point *p = &h->j.point[i];
+		if (p->curve == kind && p->count + 1 >= capacity && p->count <= capacity + 1)
+			sure *= pow(1 - xr_conflict_misled(&h->s.c, p->looks), 2);
+	}
+	return sure;
+}
+
 int xr_hunt_run(struct xr_hunt *h)
 {
 	h->best = h->s.n = 0;
@@ -341,6 +365,13 @@ int xr_hunt_run(struct xr_hunt *h)
 		return -1;
 	if (first_curve(h) != 0)
 		return -1;
+	if (h->crowd && !h->j.trouble && (h->best >= h->s.n || h->s.h[h->best].hidden)) { /* again, with a crowd */
+		h->crowded = true;
+		h->no_step = false;
+		h->j.n = h->tried = 0;
+		if (first_curve(h) != 0)
+			return -1;
+	}
 	if (h->j.trouble || h->no_step || h->best >= h->s.n)
 		return 0;
 	if (refine(h) != 0 || confirm(h) != 0)
@@ -350,9 +381,9 @@ int xr_hunt_run(struct xr_hunt *h)
 	if (geometry(h) != 0)
 		return -1;
 	h->luck = h->physical && !h->j.trouble && h->best < h->s.n && by_luck(h);
-	/* looks that others lengthened may be just those that tell */
-	h->p = fmin(h->p, 1 - h->s.c.noise.tail);
-	h->p_capacity = fmin(h->p_capacity, 1 - h->s.c.noise.tail);
+	const double sure = undisturbed(h);
+	h->p = fmin(h->p, sure);
+	h->p_capacity = fmin(h->p_capacity, sure);
 	return 0;
 }
 

@@ -31,6 +31,8 @@ struct xr_hunt {
 	unsigned rows;   /* asked at once */
 	uint64_t spare;  /* bytes of the region beyond the last unit */
 	bool may_decode;
+	unsigned
+		crowd; /* decoded code is not looked up here. So many full blocks are never kept decoded; 0: it is of no use */
 	bool physical; /* may the set of a unit depend on where its page lies in memory? */
 	xr_hunt_place *place;
 	const void *self;
@@ -40,6 +42,7 @@ struct xr_hunt {
 	size_t best;       /* result: the likeliest hypothesis; s.n: none of these */
 	double p;          /* … its probability, whatever the policy, */
 	double p_capacity; /* and that of its capacity */
+	bool crowded;      /* what lean blocks show depends on what stands in them: crowds of full ones were asked */
 	bool luck;         /* it does: what fits is another number at other pages */
 	bool no_step;      /* everything that was tried fits */
 };

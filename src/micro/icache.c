@@ -265,6 +265,8 @@ static int put_found(struct xr_run *run, struct xr_hunt *h)
 	                      .series = true};
 	if (find_line(h, &found.line, &found.p_line) != 0 || time_hit(&h->j, &found.hit) != 0)
 		return -1;
+	if (best->decoded) /* one block alone is there decoded, and nothing is fetched for it */
+		found.hit += best->penalty[0];
 	xr_hunt_series(h, best->decoded, "cache.l1i.way", "lines");
 	if (best->decoded)
 		xr_hunt_series(h, 0, "cache.l1i.lean", "lines");

@@ -20,6 +20,7 @@
 #include "method/walks.h"
 
 #include "infer/policy.h"
+#include "infer/ways.h"
 #include "stat/stat.h"
 
 #include <math.h>
@@ -30,15 +31,14 @@ enum {
 	FIRST = 2,
 	ENOUGH = 40,
 	MOST = 1024,
+	CROWD = 384, /* full blocks: each takes three lines of decoded code or more, and nobody has a thousand */
 };
 static const uint64_t spare = 8;     /* times MOST pages in the region: strides */
 static const double known_to = 0.03; /* the height of a curve; penalties are whole numbers of cycles */
 /* Entries evicted at random: the program's own pages stay among them for long, so a few more than were seen are as
  * likely. */
+static const double odd_sure = 0.75; /* of a TLB for both, one entry of many is taken by the program's data */
 static const double with_own = 0.5;
-/* Many ways, but no even number of them: nobody builds that. Entries are evicted at random, as it seems, or one is taken by
- * the program's data, where TLBs are for both. */
-static const double odd_sure = 0.75;
 static const double most_sure = 0.98; /* the posterior knows nothing of what nobody has thought of */
 
 /* What is known of the instruction cache. */
@@ -46,17 +46,17 @@ struct lines {
 	uint64_t line, way;
 };
 
-/* One block in each page, in different sets of the instruction cache, as far as there are any: pages that lie
+/* One block in each page, or many, in different sets of the instruction cache, as far as there are any: pages that lie
  * less than a way apart are in different ones anyway. The twin's blocks fill as many sets as much, but lie close
  * together. */
 static void place_pages(const struct xr_hunt *h, uint64_t stride, unsigned count, unsigned rows, uint64_t block,
                         uint64_t *address, uint64_t *twin)
 {
 	const struct lines *lines = h->self;
-	const uint64_t line = lines->line > block ? lines->line : block, turns = h->j.unit / line;
+	const uint64_t line = lines->line > block && rows == 1 ? lines->line : block, turns = h->j.unit / line;
 	const uint64_t apart = lines->way > stride ? lines->way / stride : 1;
 	for (unsigned i = 0; i < count * rows; i++) {
-		address[i] = i / rows * stride + i % rows * h->j.unit + i / apart % turns * line;
+		address[i] = i / rows * stride + (i / rows / apart * rows + i % rows) % turns * line;
 		twin[i] = i / (apart * turns) * lines->way + i % (apart * turns) * line;
 	}
 }
@@ -72,10 +72,11 @@ static int ask_penalty(struct xr_hunt *h, double *penalty)
 	size_t which[ROWS], n = 0;
 	double miss[ROWS];
 	for (unsigned i = 0; i < ROWS && (FROM + i) * entries * h->stride + h->spare <= h->j.bytes; i++) {
-		const unsigned count = (FROM + i) * entries;
-		uint64_t *address = xr_arena_array(xr_run_arena(h->j.run), uint64_t, 2 * count);
-		place_pages(h, h->stride, count, 1, h->j.block[0], address, address + count);
-		which[n++] = xr_jumps_add(&h->j, 0, 0, count, address, address + count, count);
+		const unsigned count = (FROM + i) * entries, rows = h->crowded ? CROWD / count + 1 : 1,
+			       all = count * rows;
+		uint64_t *address = xr_arena_array(xr_run_arena(h->j.run), uint64_t, 2 * all);
+		place_pages(h, h->stride, count, rows, h->j.block[h->crowded], address, address + all);
+		which[n++] = xr_jumps_add(&h->j, 0, h->crowded ? XR_BLOCK_MANY : 0, count, address, address + all, all);
 	}
 	*penalty = xr_hunt_penalty(h);
 	for (int i = 0; n == ROWS && which[n - 1] < h->j.n && i < LOOKS; i++)
@@ -105,14 +106,16 @@ static int put_found(struct xr_description *d, struct xr_hunt *h)
 {
 	const struct xr_conflict_array *a = xr_stack_array(&h->s.h[h->best]);
 	/* of many that are evicted at random, one too many hardly misses: where a row overflows is not seen exactly */
-	const double sure = a->ways > 16 && (a->ways % 2 || a->policy == XR_RANDOM) ? odd_sure : most_sure;
+	const double sure = a->ways > 16 && a->policy == XR_RANDOM ? odd_sure : most_sure;
+	const double p = xr_ways_weigh(fmin(sure, h->p), a->ways),
+		     p_entries = xr_ways_weigh(fmin(sure, h->p_capacity), a->ways);
 	double penalty;
 	if (ask_penalty(h, &penalty) != 0)
 		return -1;
-	struct xr_fact *fact = xr_fact_count(d, "tlb.i1.entries", (long long)(a->sets * a->ways), "",
-	                                     fmin(sure, h->p_capacity), method);
-	struct xr_fact *ways = xr_fact_count(d, "tlb.i1.ways", a->ways, "", fmin(sure, h->p), method);
-	xr_hunt_series(h, 0, "tlb.i1", "pages");
+	struct xr_fact *fact =
+		xr_fact_count(d, "tlb.i1.entries", (long long)(a->sets * a->ways), "", p_entries, method);
+	struct xr_fact *ways = xr_fact_count(d, "tlb.i1.ways", a->ways, "", p, method);
+	xr_hunt_series(h, h->crowded, "tlb.i1", "pages");
 	xr_fact_add_series(fact, "tlb.i1");
 	xr_fact_add_series(ways, "tlb.i1");
 	xr_fact_number(d, "tlb.i1.penalty", xr_snap_integer(penalty, fmin(0.5, known_to * penalty)), "cycles",
@@ -163,6 +166,8 @@ static int run(struct xr_run *run)
 		.enough = ENOUGH,
 		.most = MOST,
 		.rows = 1,
+		.may_decode = true,
+		.crowd = CROWD,
 		.spare = page,
 		.place = place_pages,
 		.self = &lines,

@@ -3,6 +3,7 @@
  * the cache, a level behind it; none of these where nothing fits; and curves of real cores. */
 #include "../lib/start.h"
 
+#include "infer/array.h"
 #include "infer/policy.h"
 #include "infer/stack.h"
 #include "util/rng.h"
@@ -252,6 +253,83 @@ static void thoughts_end_when_the_watch_is_over(void **state)
 	xr_arena_release(&lab.arena);
 }
 
+/* Pages of one set, each of them `times` in a lap of any order: as many misses as an array has that is visited so. */
+static void lines_that_come_several_times_a_lap_are_drawn(void **state)
+{
+	(void)state;
+	enum { LINES = 24, WAYS = 16, LAPS = 400 };
+	for (unsigned times = 1; times <= 8; times *= 2) {
+		struct xr_conflict_model m = {.first = {.sets = 1, .ways = WAYS, .policy = XR_LRU}};
+		struct xr_conflict c = {0};
+		struct lab lab;
+		struct xr_array array;
+		struct xr_victim victim;
+		uint64_t place[8 * LINES];
+		const unsigned n = times * LINES;
+		double misses = 0;
+		lab_init(&lab, times);
+		c.arena = &lab.arena;
+		c.misses = lab.misses;
+		xr_array_init(&array, 1, WAYS, XR_LRU, &lab.rng);
+		for (unsigned i = 0; i < n; i++)
+			place[i] = i % LINES;
+		for (unsigned lap = 0; lap < LAPS; lap++)
+			for (unsigned i = 0; i < n; i++) {
+				const unsigned j = i + (unsigned)xr_rng_below(&lab.rng, n - i);
+				const uint64_t now = place[j];
+				place[j] = place[i];
+				place[i] = now;
+				uint64_t *line = xr_array_find(&array, 0, now);
+				misses += !line;
+				line ? xr_array_use(&array, 0, line) : xr_array_put(&array, 0, now, &victim);
+			}
+		const struct xr_conflict_point p = {.count = LINES, .place = place, .n = n};
+		const double share = xr_conflict_share(&c, &m, &p, 0), seen = misses / n / LAPS;
+		if (fabs(share - seen) > 0.015)
+			fail_msg("%u times: %.3f of the visits miss, not %.3f", times, seen, share);
+		xr_array_release(&array);
+		xr_arena_release(&lab.arena);
+	}
+}
+
+/* The second lowest of four looks is long where three of them are, the third lowest of eight where six are. */
+static void so_many_long_looks_mislead(void **state)
+{
+	(void)state;
+	const struct xr_conflict c = {.noise.tail = 0.5};
+	assert_true(fabs(xr_conflict_misled(&c, 4) - 5 / 16.0) < 1e-9);
+	assert_true(fabs(xr_conflict_misled(&c, 8) - 37 / 256.0) < 1e-9);
+	assert_true(xr_conflict_misled(&c, 0) == 1);
+}
+
+/* A TLB of 20 entries that decoded code does without: lean rows show how much of that is kept, full ones the TLB. */
+static void lean(struct lab *lab, unsigned kept)
+{
+	for (unsigned count = 2; count <= 64; count++) {
+		struct xr_conflict_point *p = put(lab, 0, false, 1, count);
+		see(lab, p, 20, 8 * xr_misses_share(lab->misses, XR_LRU, kept, count), 0.01);
+		p = put(lab, 1, true, 1, count);
+		see(lab, p, 25, 8 * xr_misses_share(lab->misses, XR_LRU, 20, count), 0.01);
+	}
+}
+
+static void full_blocks_show_what_decoded_code_hides(void **state)
+{
+	(void)state;
+	for (unsigned kept = 20; kept <= 40; kept += 20) {
+		struct lab lab;
+		struct xr_stack s = {.stride = 1, .may_hide = true};
+		lab_init(&lab, kept);
+		lean(&lab, kept);
+		xr_stack_begin(&s, &lab.arena, lab.point, lab.n);
+		const size_t best = xr_belief_best(&s.belief, NULL);
+		assert_true(best < s.n);
+		assert_int_equal(xr_stack_capacity(&s, best), 20);
+		assert_int_equal(s.h[best].hidden, kept > 20); /* where both say the same, nothing is hidden */
+		xr_arena_release(&lab.arena);
+	}
+}
+
 /* ---- what is seen on real cores ---- */
 
 struct curve {
@@ -320,6 +398,9 @@ int main(void)
 		cmocka_unit_test(nothing_misses_while_it_fits),
 		cmocka_unit_test(the_first_set_that_overflows_counts),
 		cmocka_unit_test(every_policy_and_number_of_ways_is_found),
+		cmocka_unit_test(lines_that_come_several_times_a_lap_are_drawn),
+		cmocka_unit_test(so_many_long_looks_mislead),
+		cmocka_unit_test(full_blocks_show_what_decoded_code_hides),
 		cmocka_unit_test(a_folded_index_shows_at_one_more_than_its_sets),
 		cmocka_unit_test(what_no_array_makes_is_none_of_these),
 		cmocka_unit_test(every_curve_counts_against_none_of_these),
