@@ -233,7 +233,10 @@ void xr_trust_apply(struct xr_description *d)
 		if (fact->status != XR_OK || xr_trust_enough(fact->confidence, xr_trust_least))
 			continue;
 		fact->status = XR_UNRELIABLE;
-		if (!fact->reason)
-			say(fact, "only %.0f %% sure", fact->confidence * 100);
+		char *before =
+			fact->reason ? xr_strdup(fact->reason) : NULL; /* mostly a note, which explains no doubt */
+		xr_fact_note(fact, "only %.0f %% sure%s%s", fact->confidence * 100, before ? ": " : "",
+		             before ? before : "");
+		free(before);
 	}
 }

@@ -2,6 +2,7 @@
 /* What differs from what the OS says, and what is in doubt, in plain words, as far as there is room; see screen.c. */
 #include "report/screen.h"
 
+#include "facts/trust.h"
 #include "report/compare.h"
 #include "report/table.h"
 #include "report/value.h"
@@ -108,29 +109,40 @@ static bool is_doubt(const struct xr_fact *fact)
 	return (fact->status == XR_UNRELIABLE || fact->status == XR_FAILED) && strncmp(fact->id, "noise.", 6) != 0;
 }
 
-static bool same_doubt(const struct xr_fact *a, const struct xr_fact *b)
+/* The reason; where there is none but too little confidence, how much exactly does not matter here. */
+static const char *doubt(const struct xr_screen *s, const struct xr_fact *fact)
 {
-	return a->status == b->status && !strcmp(xr_fact_reason(a), xr_fact_reason(b));
+	int percent, end = 0;
+	const char *reason = xr_fact_reason(fact);
+	if (sscanf(reason, "only %d %% sure%n", &percent, &end) != 1 || !end || reason[end])
+		return reason;
+	return xr_arena_printf(s->arena, "less than %.0f %% sure", 100 * xr_trust_least);
 }
 
-/* "cache.l2.ways, cache.l2.line and 3 more: the reason" */
+static bool same_doubt(const struct xr_screen *s, const struct xr_fact *a, const struct xr_fact *b)
+{
+	return a->status == b->status && !strcmp(doubt(s, a), doubt(s, b));
+}
+
+/* "cache.l2.ways, cache.l2.line and 3 more: the reason", the most asked for first. */
 static const char *doubt_words(struct xr_screen *s, size_t first, bool *said)
 {
-	enum { NAMED = 3 };
+	enum { NAMED = 4 };
 	const struct xr_fact *fact = xr_description_at(s->d, first);
 	const char *names = "";
 	size_t n = 0;
-	for (size_t i = 0; i < xr_description_count(s->d); i++) {
-		const struct xr_fact *other = xr_description_at(s->d, i);
-		if (said[i] || !is_doubt(other) || !same_doubt(fact, other))
-			continue;
-		said[i] = true;
-		if (n++ < NAMED)
-			names = xr_arena_printf(s->arena, "%s%s%s", names, *names ? ", " : "", other->id);
-	}
+	for (int r = 0; r <= rank(""); r++)
+		for (size_t i = 0; i < xr_description_count(s->d); i++) {
+			const struct xr_fact *other = xr_description_at(s->d, i);
+			if (said[i] || !is_doubt(other) || rank(other->id) != r || !same_doubt(s, fact, other))
+				continue;
+			said[i] = true;
+			if (n++ < NAMED)
+				names = xr_arena_printf(s->arena, "%s%s%s", names, *names ? ", " : "", other->id);
+		}
 	if (n > NAMED)
 		names = xr_arena_printf(s->arena, "%s and %zu more", names, n - NAMED);
-	return xr_arena_printf(s->arena, "%s: %s", names, xr_safe_text(s->arena, xr_fact_reason(fact)));
+	return xr_arena_printf(s->arena, "%s: %s", names, xr_safe_text(s->arena, doubt(s, fact)));
 }
 
 static size_t count_doubts(const struct xr_screen *s, const bool *said)

@@ -30,7 +30,7 @@ static void what_is_not_sure_enough_is_unreliable(void **state)
 	assert_int_equal(status(d, "a.unsure"), XR_UNRELIABLE);
 	assert_string_equal(xr_fact_reason(xr_description_fact(d, "a.unsure")), "only 79 % sure");
 	assert_int_equal(status(d, "a.said"), XR_UNRELIABLE);
-	assert_string_equal(xr_fact_reason(xr_description_fact(d, "a.said")), "a word before");
+	assert_string_equal(xr_fact_reason(xr_description_fact(d, "a.said")), "only 31 % sure: a word before");
 	assert_true(json_integer_value(xr_description_fact(d, "a.unsure")->value) == 1);
 	xr_description_free(d);
 }
