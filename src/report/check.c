@@ -24,8 +24,8 @@ static const char *plain_verdict(struct xr_arena *arena, const struct xr_fact *f
 	if (fact->status != XR_OK)
 		return xr_arena_printf(arena, "unknown: %s",
 		                       fact->status != XR_UNRELIABLE ? "not measured"
-		                       : fact->value                 ? "measured, but in doubt"
-		                                                     : "could not be decided");
+		                       : fact->value                 ? "in doubt"
+		                                                     : "not decided");
 	return "unknown: no claim";
 }
 
@@ -94,7 +94,7 @@ const char *xr_claim_explanation(const struct xr_description *d, const struct xr
 	return NULL;
 }
 
-static void print_explanations(FILE *out, const struct xr_description *d)
+static void print_explanations(FILE *out, struct xr_arena *arena, const struct xr_description *d, int width)
 {
 	bool first = true;
 	for (size_t i = 0; i < xr_description_count(d); i++) {
@@ -102,7 +102,8 @@ static void print_explanations(FILE *out, const struct xr_description *d)
 		const char *why = against_claim(fact) == XR_DIFFER ? xr_claim_explanation(d, fact) : NULL;
 		if (!why)
 			continue;
-		fprintf(out, "%s  %s: %s\n", first ? "\nPossible reasons\n" : "", fact->id, why);
+		const char *text = xr_arena_printf(arena, "%s: %s", fact->id, why);
+		fprintf(out, "%s  %s\n", first ? "\nPossible reasons\n" : "", xr_text_wrap(arena, text, width, 2));
 		first = false;
 	}
 }
@@ -117,25 +118,26 @@ static const char *names_of(struct xr_arena *arena, const struct xr_description 
 		if (against_claim(fact) != wanted)
 			continue;
 		if (++n > 6)
-			return xr_arena_printf(arena, "%s, …", names);
+			return xr_arena_printf(arena, "%s and others", names);
 		names = xr_arena_printf(arena, "%s%s%s", names, *names ? ", " : "", fact->id);
 	}
 	return names;
 }
 
 static void print_verdict(FILE *out, struct xr_arena *arena, const struct xr_description *d,
-                          const struct xr_verdict_counts *counts, size_t unclaimed)
+                          const struct xr_verdict_counts *counts, size_t unclaimed, int width)
 {
-	print_explanations(out, d);
+	const char *verdict = "No verdict: no fact was both measured and claimed.";
+	print_explanations(out, arena, d, width);
 	if (counts->differ)
-		fprintf(out, "\nVerdict: this machine is not what the OS says: %s %s.\n", names_of(arena, d, XR_DIFFER),
-		        counts->differ == 1 ? "differs" : "differ");
+		verdict = xr_arena_printf(arena, "Verdict: this machine is not what the OS says: %s %s.",
+		                          names_of(arena, d, XR_DIFFER), counts->differ == 1 ? "differs" : "differ");
 	else if (counts->agree)
-		fprintf(out, "\nVerdict: this machine is what the OS says, as far as both can tell.\n");
-	else
-		fprintf(out, "\nNo verdict: no fact was both measured and claimed.\n");
-	fprintf(out, "%zu agree, %zu differ, %zu unknown; the OS claims nothing about %zu others.\n", counts->agree,
-	        counts->differ, counts->unknown - unclaimed, unclaimed);
+		verdict = "Verdict: this machine is what the OS says, as far as both can tell.";
+	fprintf(out, "\n%s\n", xr_text_wrap(arena, verdict, width, 0));
+	verdict = xr_arena_printf(arena, "%zu agree, %zu differ, %zu unknown; the OS claims nothing about %zu others.",
+	                          counts->agree, counts->differ, counts->unknown - unclaimed, unclaimed);
+	fprintf(out, "%s\n", xr_text_wrap(arena, verdict, width, 0));
 }
 
 struct xr_verdict_counts xr_report_check(FILE *out, const struct xr_description *d, const struct xr_style *style,
@@ -165,7 +167,7 @@ struct xr_verdict_counts xr_report_check(FILE *out, const struct xr_description 
 	}
 	if (table.rows)
 		xr_table_print(&table, out, style);
-	print_verdict(out, &arena, d, &counts, unclaimed);
+	print_verdict(out, &arena, d, &counts, unclaimed, style->width);
 	xr_arena_release(&arena);
 	return counts;
 }

@@ -112,15 +112,21 @@ static void print_cells(const struct plot *p, const unsigned char *cells, const 
 	}
 }
 
+static void print_title(const struct plot *p, const char *title)
+{
+	fprintf(p->out, "%s\n", xr_text_wrap(p->arena, title, (int)(p->columns + LEFT + 3), 0));
+}
+
 static void print_curve(const struct plot *p, const struct xr_series *s)
 {
 	struct axis x = axis_of(s->x, s->n), y = axis_of(s->y, s->n);
 	if (!(x.least <= x.most) || !(y.least <= y.most))
 		return;
 	unsigned char *cells = xr_arena_array(p->arena, unsigned char, p->columns *ROWS);
-	fprintf(p->out, "%s: %s%s%s%s over %s%s\n", s->id, xr_safe_text(p->arena, s->y_name), *s->y_unit ? ", " : "",
-	        xr_safe_text(p->arena, s->y_unit), y.logarithmic ? " (logarithmic)" : "",
-	        xr_safe_text(p->arena, s->x_name), x.logarithmic ? " (logarithmic)" : "");
+	print_title(p, xr_arena_printf(p->arena, "%s: %s%s%s%s over %s%s", s->id, xr_safe_text(p->arena, s->y_name),
+	                               *s->y_unit ? ", " : "", xr_safe_text(p->arena, s->y_unit),
+	                               y.logarithmic ? " (logarithmic)" : "", xr_safe_text(p->arena, s->x_name),
+	                               x.logarithmic ? " (logarithmic)" : ""));
 	draw_points(p, s, &x, &y, cells);
 	print_cells(p, cells, &y, s->y_unit);
 	fprintf(p->out, "%*s %s", LEFT, "", p->style->unicode ? "└" : "+");
@@ -151,8 +157,8 @@ static void print_heat(const struct plot *p, const struct xr_fact *fact)
 	}
 	if (!(least <= most))
 		return;
-	fprintf(p->out, "%s: from row to column, %s is light, %s dark\n", fact->id, number_words(p, least, fact->unit),
-	        number_words(p, most, fact->unit));
+	print_title(p, xr_arena_printf(p->arena, "%s: from row to column, %s is light, %s dark", fact->id,
+	                               number_words(p, least, fact->unit), number_words(p, most, fact->unit)));
 	for (size_t i = 0; i < n; i++) {
 		const json_t *cpu = json_array_get(cpus, i);
 		fprintf(p->out, "%*lld %s", LEFT,
@@ -191,8 +197,8 @@ static bool print_hierarchy(const struct plot *p, const struct xr_description *d
 			if (!pass || !(bytes > 0))
 				continue;
 			if (!any)
-				fputs("hierarchy: sizes, logarithmic; filled is measured, light is what the OS claims beyond it\n",
-				      p->out);
+				print_title(p, "hierarchy: sizes, logarithmic; filled is measured, light is what the "
+				               "OS claims beyond it");
 			any = true;
 			double unit = (double)(p->columns > 24 ? p->columns - 22 : 4) / log2(most / 1024 + 2);
 			int full = (int)rint(log2(bytes / 1024 + 1) * unit),

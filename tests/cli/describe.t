@@ -92,7 +92,7 @@ $ sed 's/"cache.l2.ways": {"status": "ok", "value": 20/"cache.l2.ways": {"status
 ? 1
 # A claim has its unit, measured or not.
 $ xray check $TOP/tests/data/genoa.json | grep 'l2.line'
-  cache.l2.line        -          64 B     unknown: could not be decided
+  cache.l2.line        -          64 B     unknown: not decided
 $ xray check m.json --against m.json
 299 agree, 0 differ, 0 in one only, 5 in neither.
 Verdict: the same, within what two honest runs differ.

@@ -30,9 +30,9 @@ $ xray time --help
 Usage: xray time [OPTION...] STATEMENT
 ...
 Latency, throughput and in-flight count of a C statement.
-In 'p0 = p0 * p1 + p2', p0 is a variable of each stream's own, p1, p2, … are constants shared by all.
+In 'p0 = p0 * p1 + p2', p0 is a variable of each stream's own, p1, p2, ... are constants shared by all.
 ...
-  -T, --type TYPE        type of p0, p1, …: i8 to i64, f32, f64, v16f32 to v64i32 [i32]
+  -T, --type TYPE        type of p0, p1, ...: i8 to i64, f32, f64, v16f32 to v64i32 [i32]
 ...
 # Each command says what its own exit status means.
 $ for c in measure check diff show; do xray $c --help | grep -A 1 '^Exit'; done

@@ -46,3 +46,13 @@ tlb.data
 
 # A matrix without a number is none.
 $ printf '{"schema": 1, "facts": {"comm.latency": {"status": "ok", "value": {"cpus": [0, 1], "rows": [[null, null], [null, null]]}, "unit": "ns", "confidence": 0.9}}}' > two.json; xray plot two.json
+
+# Titles and verdicts keep to the width; nothing but ASCII where the locale has nothing else.
+$ for w in 40 60 80; do for c in "plot $TOP/tests/data/genoa.json" "check $TOP/tests/data/genoa.json"; do COLUMNS=$w xray $c | grep -v '^  [a-z0-9.]*[ .].* \(agree\|differ\|unknown\|verdict\)' | awk -v most=$w 'length($0) > most'; done; done
+$ for c in show 'show --full' check plot header; do xray $c $TOP/tests/data/genoa.json | LC_ALL=C grep -c '[^ -~]'; done; for c in measure time header check export plot; do xray $c --help | LC_ALL=C grep '[^ -~]'; done
+0
+0
+0
+0
+0
+? 1
