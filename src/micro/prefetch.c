@@ -20,8 +20,7 @@
  * When it fails: a second cache that is not known, or as slow as what is behind it. Lines twice as long as the first
  * cache's act like pairs.
  */
-#include "infer/belief.h"
-#include "infer/noise.h"
+#include "infer/spared.h"
 #include "micro/micro.h"
 #include "stat/stat.h"
 
@@ -47,10 +46,6 @@ static const double most_sure = 0.75;
 static const double sure = 0.8, clear_enough = 0.97;
 static const double sample_ns = 2e5; /* thousands of visits */
 static const double most_bytes = 256 << 20;
-/* Of what a line fetched ahead saves, how much may be seen: it may still be on its way. */
-static const double shares[] = {0, 1, 0.8, 0.6, 0.4, 0.25};
-enum { N_SHARES = sizeof shares / sizeof *shares };
-
 struct ground {
 	struct xr_run *run;
 	uint64_t line, page;
@@ -147,79 +142,113 @@ struct answer {
 	double p;     /* that lines were fetched */
 	double share; /* of what that saves, as seen */
 	const char *trouble;
+	double turn[TURNS_MOST]; /* cycles of a visit */
+	size_t n;
 };
 
-/* One more turn of both: other pages, other orders. */
-static int take_turn(const struct ground *g, const struct block *b, const struct block *strangers, double time[2],
-                     struct answer *a)
+enum { ASKED, STRANGERS, WITNESS, N_BESIDE };
+
+/* What is asked about, and what it is compared with. What is fetched besides pushes others out, also of the caches behind:
+ * blocks that wake a prefetcher may cost more than strangers who do not. So a witness: a line that nobody fetched, among
+ * blocks that wake the same. */
+struct question {
+	struct block block[N_BESIDE];
+	int asked;    /* of the lines of a block, the last so many */
+	bool strange; /* strangers: none of their lines could be foreseen */
+	int beside;   /* ASKED or STRANGERS: that one has a line more than the witness's block, or one less */
+};
+
+/* One more turn of all: other pages, other orders. */
+static int take_turn(const struct ground *g, const struct question *q, double time[N_BESIDE], struct answer *a)
 {
 	const struct xr_effort effort = {.samples = 5, .samples_max = 9, .sample_ns = sample_ns};
-	struct xr_spec spec[2] = {lay(g, b), lay(g, strangers)};
-	struct xr_reading reading[2];
-	if (xr_run_time_with(g->run, &effort, spec, 2, reading) != 0)
+	const size_t n = q->block[WITNESS].n ? N_BESIDE : WITNESS;
+	struct xr_spec spec[N_BESIDE];
+	struct xr_reading reading[N_BESIDE];
+	for (size_t i = 0; i < n; i++)
+		spec[i] = lay(g, &q->block[i]);
+	if (xr_run_time_with(g->run, &effort, spec, n, reading) != 0)
 		return -1;
-	for (int i = 0; i < 2; i++) {
+	time[WITNESS] = 0;
+	for (size_t i = 0; i < n; i++) {
 		time[i] = reading[i].cycles;
 		if (reading[i].status != XR_READ_OK)
 			a->trouble = reading[i].reason;
 	}
+	if (n == N_BESIDE) { /* what one line more takes */
+		const int more = q->block[WITNESS].n > q->block[q->beside].n ? 1 : -1;
+		time[WITNESS] = more * (q->block[WITNESS].n * time[WITNESS] - q->block[q->beside].n * time[q->beside]);
+	}
 	return 0;
 }
 
-/* time[0]: of blocks that are asked about, time[1]: of strangers; strange: all of them are. */
-static void decide(const struct ground *g, double part, bool strange, double time[2][TURNS_MOST], size_t n,
-                   struct answer *a)
+/* asked: of turns; part: of the lines of a block. Who pushes others out may be slower than strangers are: that is not
+ * fetched either. */
+static struct xr_spared weigh(const struct ground *g, const double *asked, const double *beside, size_t n, double part,
+                              double away)
 {
-	double all[2 * TURNS_MOST];
-	size_t group[2 * TURNS_MOST];
-	for (size_t i = 0; i < 2 * n; i++) {
-		all[i] = time[i / n][i % n];
-		group[i] = i / n;
-	}
-	const struct xr_noise noise = xr_noise_fit(all, group, 2 * n);
-	/* Lines that are asked about cost strangers no more than others do; at most they come from the first cache. */
-	const double without = xr_median(time[1], n), most = part * (without - g->nearest);
-	if (without <
-	    fmax(1.5 * g->hit, strange ? 0.75 * g->behind : 0)) { /* kept, or somebody has learnt the whole lap */
-		a->trouble = "lines in random order are as quick: hits, not prefetches";
-		return;
-	}
-	struct xr_belief belief = xr_belief_new(xr_run_arena(g->run), N_SHARES, NULL);
-	for (size_t turn = 0; turn < n; turn++) {
-		double log[N_SHARES];
-		for (int h = 0; h < N_SHARES; h++)
-			log[h] = xr_noise_log(&noise, fmax(without - shares[h] * most, g->hit / 4), time[0][turn],
-			                      h ? 0.15 * most / without : 0.03);
-		xr_belief_add(&belief, log, xr_noise_log_none(&noise, g->hit / 4, 4 * without, time[0][turn]), 1);
-	}
-	const double none = xr_belief_p(&belief, N_SHARES);
-	a->p = 1 - xr_belief_p(&belief, 0) - none;
-	a->share = (without - xr_median(time[0], n)) / most;
-	a->trouble = none > 0.5 ? "neither prefetching nor its absence explains the times"
+	const double without = xr_median(beside, n);
+	double least[TURNS_MOST];
+	for (size_t i = 0; i < n; i++)
+		least[i] = fmin(asked[i], without);
+	return xr_spared_find(xr_run_arena(g->run), &(struct xr_spared_times){.asked = least,
+	                                                                      .strangers = beside,
+	                                                                      .n = n,
+	                                                                      .part = part,
+	                                                                      .away = away,
+	                                                                      .nearest = g->nearest,
+	                                                                      .hit = g->hit});
+}
+
+static void take(struct answer *a, const struct xr_spared *seen, bool strange)
+{
+	a->p = seen->p;
+	a->share = seen->share;
+	a->trouble = seen->none > 0.5 ? "neither prefetching nor its absence explains the times"
 	             : strange && a->share > 1.03
 	                     ? "quicker than a hit in the first cache: loads are predicted, not prefetched"
 	                     : NULL;
 }
 
-/* Are `asked` of the lines of a block fetched ahead, against a block of strangers? More turns where that is not
- * clear. */
-static int ask(const struct ground *g, const struct block *b, const struct block *strangers, int asked,
-               struct answer *a)
+static void decide(const struct ground *g, const struct question *q, double time[N_BESIDE][TURNS_MOST], size_t n,
+                   struct answer *a)
 {
-	double time[2][TURNS_MOST], one[2];
+	const double strangers = xr_median(time[STRANGERS], n), witness = xr_median(time[WITNESS], n);
+	const double part = (double)q->asked / q->block[ASKED].n, away = fmax(strangers, witness);
+	/* less than that is kept, or somebody has learnt the whole lap */
+	const double least = fmax(1.5 * g->hit, q->strange ? 0.75 * g->behind : 0);
+	const int slower = q->strange && witness > strangers ? WITNESS : STRANGERS;
+	if (strangers < least) {
+		a->trouble = "lines in random order are as quick: hits, not prefetches";
+		return;
+	}
+	struct xr_spared seen = weigh(g, time[ASKED], time[slower], n, part, away);
+	/* strangers, too, may wake somebody who pushes others out, and in vain */
+	const bool vain = seen.none > 0.5 && q->strange && slower == STRANGERS && witness > least;
+	if (vain)
+		seen = weigh(g, time[ASKED], time[WITNESS], n, part, witness);
+	take(a, &seen, q->strange && !vain);
+}
+
+/* Are lines of a block fetched ahead? More turns where that is not clear. */
+static int ask(const struct ground *g, const struct question *q, struct answer *a)
+{
+	double time[N_BESIDE][TURNS_MOST], one[N_BESIDE];
 	size_t n = 0;
 	bool clear = false;
 	*a = (struct answer){0};
 	while (n < TURNS_MOST && !clear) {
-		if (take_turn(g, b, strangers, one, a) != 0)
+		if (take_turn(g, q, one, a) != 0)
 			return -1;
 		if (a->trouble)
 			return 0;
-		time[0][n] = one[0];
-		time[1][n++] = one[1];
+		for (int i = 0; i < N_BESIDE; i++)
+			time[i][n] = one[i];
+		a->turn[n] = one[ASKED];
+		a->n = ++n;
 		if (n < TURNS)
 			continue;
-		decide(g, (double)asked / b->n, strangers->strange, time, n, a);
+		decide(g, q, time, n, a);
 		clear = !a->trouble && fmax(a->p, 1 - a->p) > clear_enough;
 	}
 	return 0;
@@ -238,13 +267,13 @@ static void put(const struct ground *g, const char *id, const struct answer *a)
 	struct xr_fact *fact = xr_fact_bool(d, id, yes, most_sure * fmax(a->p, 1 - a->p), "lines visited in blocks");
 	if (yes)
 		xr_fact_note(fact, "%.0f %% of the latency is hidden", 100 * fmin(1, fmax(0, a->share)));
-	if (fmax(a->p, 1 - a->p) < sure || (yes && a->share < shares[N_SHARES - 1] / 2))
+	if (fmax(a->p, 1 - a->p) < sure || (yes && a->share < XR_SPARED_LEAST / 2))
 		xr_fact_doubt(fact, "times fit both");
 }
 
 static bool is_sure(const struct answer *a)
 {
-	return !a->trouble && a->p > sure && a->share >= shares[N_SHARES - 1] / 2;
+	return !a->trouble && a->p > sure && a->share >= XR_SPARED_LEAST / 2;
 }
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------ */
@@ -261,15 +290,36 @@ static bool longer_lines(const struct ground *g)
 	return false;
 }
 
+/* A line and its neighbour, against one far away; and with one far away behind them, where a stream that they begin does
+ * not go. */
+static int ask_pair(const struct ground *g, int other, bool odd, struct answer *a)
+{
+	const struct question q = {.block = {{.n = 2, .at = {0, other}, .odd = odd},
+	                                     {.n = 2, .at = {0, 2}, .stride = LANE * g->line, .strange = true},
+	                                     {.n = 3, .at = {0, other, -other * LANE}, .odd = odd}},
+	                           .asked = 1,
+	                           .strange = true,
+	                           .beside = ASKED};
+	return ask(g, &q, a);
+}
+
+/* The two lines of a pair, against two neighbours of different pairs, where these are not fetched: they push out as many. */
+static void weigh_pairs(const struct ground *g, const struct answer *next, struct answer *a)
+{
+	const size_t n = a->n < next->n ? a->n : next->n;
+	if (!a->trouble && !next->trouble && next->p < 0.5 && a->p < 0.5) {
+		const struct xr_spared seen = weigh(g, a->turn, next->turn, n, 0.5, 0);
+		take(a, &seen, false);
+	}
+}
+
 static int find_pairs(const struct ground *g)
 {
-	const struct block far = {.n = 2, .at = {0, 2}, .stride = 8 * g->line, .strange = true};
-	static const struct block even_up = {.n = 2, .at = {0, 1}}, odd_down = {.n = 2, .at = {0, -1}, .odd = true},
-				  odd_up = {.n = 2, .at = {0, 1}, .odd = true};
 	struct answer up, down, next, adjacent;
-	if (ask(g, &even_up, &far, 1, &up) != 0 || ask(g, &odd_down, &far, 1, &down) != 0 ||
-	    ask(g, &odd_up, &far, 1, &next) != 0)
+	if (ask_pair(g, 1, false, &up) != 0 || ask_pair(g, -1, true, &down) != 0 || ask_pair(g, 1, true, &next) != 0)
 		return -1;
+	weigh_pairs(g, &next, &up);
+	weigh_pairs(g, &next, &down);
 	adjacent = down; /* what a next line cannot explain */
 	adjacent.p = fmin(up.p, down.p);
 	adjacent.trouble = up.trouble ? up.trouble : down.trouble;
@@ -284,8 +334,11 @@ static int find_pairs(const struct ground *g)
 
 static int ask_ahead(const struct ground *g, int ahead, struct answer *a)
 {
-	const struct block b = {.n = 3, .at = {0, 1, 1 + ahead}}, strangers = {.n = 3, .at = {0, 1, -7}};
-	return ask(g, &b, &strangers, 1, a);
+	const struct question q = {
+		.block = {{.n = 3, .at = {0, 1, 1 + ahead}}, {.n = 3, .at = {0, 1, 1 - LANE}}, {.n = 2, .at = {0, 1}}},
+		.asked = 1,
+		.beside = STRANGERS};
+	return ask(g, &q, a);
 }
 
 static int find_stream(const struct ground *g)
@@ -302,7 +355,7 @@ static int find_stream(const struct ground *g)
 		return 0;
 	}
 	double p = a.p, clear = a.share / 2, left = 0; /* what is gone behind the edge, and what is left there */
-	for (; over <= most; over *= 2) {
+	for (; over <= most; over = over < most && 2 * over > most ? most : 2 * over) {
 		if (ask_ahead(g, over, &a) != 0)
 			return -1;
 		if (!is_sure(&a)) {
@@ -337,15 +390,17 @@ static int find_stream(const struct ground *g)
 /* All but the first three, which show the stride. */
 static int ask_stride(const struct ground *g, uint64_t stride, bool down, struct answer *a)
 {
-	struct block b = {.n = MOST_LINES, .stride = stride}, strangers;
-	for (int i = 0; i < b.n; i++)
-		b.at[i] = down ? b.n - 1 - i : i;
-	strangers = b;
-	strangers.strange = true;
+	struct question q = {.asked = MOST_LINES - 3, .strange = true};
+	struct block *b = &q.block[ASKED], *strangers = &q.block[STRANGERS];
+	*b = (struct block){.n = MOST_LINES, .stride = stride};
+	for (int i = 0; i < b->n; i++)
+		b->at[i] = down ? b->n - 1 - i : i;
+	*strangers = *b;
+	strangers->strange = true;
 	if (stride < LANE * g->line) /* not so close that somebody fetches whole neighbourhoods */
-		strangers.stride = LANE * g->line;
+		strangers->stride = LANE * g->line;
 	*a = (struct answer){.trouble = "too little memory for strides so long"};
-	return has_room(g, &b) ? ask(g, &b, &strangers, b.n - 3, a) : 0;
+	return has_room(g, b) ? ask(g, &q, a) : 0;
 }
 
 static uint64_t nth_stride(const struct ground *g, int n)
@@ -447,12 +502,8 @@ static int run(struct xr_run *run)
 	}
 	/* Of few ways some hold what nobody pushes out: more lines then. */
 	const double ways = xr_run_number(run, second > 0 ? "cache.l2.ways" : "cache.l1d.ways", 0);
-	const double wanted = (ways >= 4 ? 1.5 : 4) * capacity / (double)g.line;
-	if (wanted > LINES_MOST) {
-		refuse(run, "the cache that is prefetched into is too large to walk past");
-		return 0;
-	}
-	g.lines = (size_t)fmax(LINES_LEAST, wanted);
+	const double wanted = (ways >= 4 ? 2 : 4) * capacity / (double)g.line;
+	g.lines = (size_t)fmin(LINES_MOST, fmax(LINES_LEAST, wanted)); /* too few: strangers show it */
 	if (find_pairs(&g) != 0)
 		return -1;
 	xr_run_progress(run, 0.3, "streams");

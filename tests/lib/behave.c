@@ -88,4 +88,5 @@ void xr_machine_behave(struct xr_machine *m, uint64_t seed)
 	m->prefetch_distance = PICK_ONE(&rng, ahead);
 	m->counters = chance(&rng, 0.5);
 	m->lies = m->counters && chance(&rng, 0.3) ? (int)(1 + xr_rng_below(&rng, 4)) : XR_LIES_NONE;
+	m->prefetch_temporal = chance(&rng, 0.2) ? UINT64_C(4096) << xr_rng_below(&rng, 3) : 0;
 }

@@ -208,13 +208,12 @@ static struct xr_truth clock_truth(const struct xr_machine *m, const struct word
 }
 
 /* Can it be seen that a line was fetched ahead: a level to fetch into that is known, not too large to be left, and
- * clearly quicker than what is behind it; lines as long in both; nobody else who learns what is visited? */
-static bool fetching_shows(const struct xr_machine *m)
+ * clearly quicker than what is behind it; lines as long in both? */
+static bool fetched_is_quicker(const struct xr_machine *m)
 {
 	const int first = xr_truth_cache_index(m, "l1d"), second = xr_truth_cache_index(m, "l2"),
 		  third = xr_truth_cache_index(m, "l3");
-	if (first < 0 || second < 0 || m->prefetch_temporal || m->value_prediction ||
-	    m->memory_bytes < UINT64_C(1) << 30)
+	if (first < 0 || second < 0 || m->value_prediction || m->memory_bytes < UINT64_C(1) << 30)
 		return false;
 	const struct xr_machine_cache *a = &m->cache[first], *b = &m->cache[second];
 	const double behind = third < 0 ? m->memory_latency : m->cache[third].latency;
@@ -227,11 +226,30 @@ static bool fetching_shows(const struct xr_machine *m)
 	       xr_core_reference(m) == 1;
 }
 
+/* Who learns which miss comes after which, by as many misses as it takes to leave the second cache: of lines at one offset
+ * of their pages, and those of another order beside them. */
+static struct xr_truth temporal_truth(const struct xr_machine *m)
+{
+	const int second = xr_truth_cache_index(m, "l2");
+	if (!fetched_is_quicker(m))
+		return hidden_if(true, "what is fetched ahead is hardly quicker, or there is no room to miss", unsaid);
+	const struct xr_machine_cache *c = &m->cache[second];
+	const uint64_t page = m->page_bytes ? m->page_bytes : 4096,
+		       lines = c->capacity / page > 32 ? c->capacity / page : 32;
+	const bool plain = !c->hash && !c->index_bits.n && !c->modulo && !c->slices;
+	return hidden_if(m->prefetch_temporal && (!plain || m->prefetch_temporal < 16 * lines),
+	                 "it remembers fewer misses than it takes to leave the cache",
+	                 exact(json_boolean(m->prefetch_temporal > 0)));
+}
+
 static struct xr_truth prefetch_truth(const struct xr_machine *m, const struct words *w)
 {
 	if (!m->n_caches)
 		return absent("no cache to fetch into");
-	const bool told = fetching_shows(m);
+	if (is(w->word[1], "temporal"))
+		return temporal_truth(m);
+	const bool told =
+		fetched_is_quicker(m) && !m->prefetch_temporal; /* who learns the whole lap hides the others */
 	const char *why = "what is fetched ahead is hardly quicker, or lines are pairs, or there is no room to miss";
 	if (is(w->word[1], "adjacent"))
 		return hidden_if(!told, why, exact(json_boolean(m->prefetch_adjacent)));
@@ -518,6 +536,7 @@ void xr_model_truth_ids(const struct xr_machine *machine, void (*each)(void *sel
 		"prefetch.stride",
 		"prefetch.stream",
 		"prefetch.distance",
+		"prefetch.temporal",
 		"sharing.granule",
 		"topology.numa_nodes",
 		"os.timeslice",
