@@ -156,7 +156,7 @@ tsan: ## the tests with the thread sanitizer
 valgrind: all programs ## programs and tests under valgrind
 	@scripts/deps valgrind
 	@tests/run $(BUILD) valgrind
-fuzz: ## every fuzz target for SECONDS (default 60) with clang's libFuzzer
+fuzz: ## every fuzz target for SECONDS (default 60) with clang's libFuzzer, JOBS (default 1) of them at once
 	@scripts/deps fuzz
 	@scripts/fuzz $(BUILD)/fuzz $(or $(SECONDS),60) $(FUZZ)
 
