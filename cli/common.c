@@ -7,6 +7,7 @@
 #include <langinfo.h>
 #include <limits.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,6 +124,26 @@ static int oracle_of(const char *name)
 	return name ? -1 : XR_ORACLE_BOTH;
 }
 
+volatile int cli_interrupted;
+
+static void on_interrupt(int signal_number)
+{
+	(void)signal_number;
+	cli_interrupted = 1;
+}
+
+/* The first Ctrl-C keeps what was found; the second ends the program at once. The same for a terminal that goes
+ * away and for whoever else asks us to end. Before anything is measured there is nothing to keep. */
+static void catch_interrupts(void)
+{
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
+	struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)(SA_RESETHAND | SA_RESTART)}, before;
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (ends[i] != SIGHUP ||
+		    (!sigaction(SIGHUP, NULL, &before) && before.sa_handler != SIG_IGN)) /* nohup */
+			sigaction(ends[i], &action, NULL);
+}
+
 struct xr_session *cli_open(const struct settings *s, struct xr_error *err)
 {
 	struct xr_options options = s->target;
@@ -151,6 +172,7 @@ struct xr_session *cli_open(const struct settings *s, struct xr_error *err)
 	options.sample_ns = s->sample_us * 1e3;
 	options.budget_s = s->budget_s;
 	options.interrupt = &cli_interrupted;
+	catch_interrupts();
 	struct xr_session *session = xr_session_open(&options, err);
 	if (session && xr_session_warning(session) && !s->quiet)
 		cli_error(XR_EXIT_OK, "%s", xr_session_warning(session));

@@ -44,19 +44,19 @@ int xr_file_read(const char *path, struct xr_strbuf *out)
 
 static const double foreign_patience_s = 10;
 
-static int wait_to_read(int fd, const struct xr_watch *watch)
+/* Until there is something to read: a pipe without a writer, a file of the kernel's that says `later`. */
+static int wait_to_read(int fd, double end_s, const struct xr_watch *watch)
 {
-	double end = xr_clock_s() + foreign_patience_s;
 	for (;;) {
 		struct pollfd wait = {fd, POLLIN, 0};
 		int n = poll(&wait, 1, 100);
-		if (n > 0)
-			return 0;
 		if (n < 0 && errno != EINTR)
 			return -1;
 		errno = xr_watch_over(watch) ? EINTR : ETIMEDOUT;
-		if (xr_watch_over(watch) || xr_clock_s() > end)
+		if (xr_watch_over(watch) || xr_clock_s() > end_s)
 			return -1;
+		if (n > 0)
+			return 0;
 	}
 }
 
@@ -64,16 +64,19 @@ static int read_foreign(int fd, size_t most, const struct xr_watch *watch, struc
 {
 	char text[65536];
 	struct stat st;
+	double end_s = xr_clock_s() + foreign_patience_s;
 	if (fstat(fd, &st))
 		return -1;
 	if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode) && !S_ISSOCK(st.st_mode)) {
 		errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
 		return -1;
 	}
+	bool later = !S_ISREG(st.st_mode);
 	for (size_t len = 0;;) {
-		if (!S_ISREG(st.st_mode) && wait_to_read(fd, watch))
+		if (later && wait_to_read(fd, end_s, watch))
 			return -1;
 		ssize_t got = read(fd, text, sizeof text);
+		later = later || (got < 0 && errno == EAGAIN);
 		if (got < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (got <= 0)
@@ -84,6 +87,7 @@ static int read_foreign(int fd, size_t most, const struct xr_watch *watch, struc
 			return -1;
 		}
 		xr_strbuf_add(out, text, (size_t)got);
+		end_s = xr_clock_s() + foreign_patience_s;
 	}
 }
 

@@ -74,6 +74,7 @@ $ printf '#!/bin/sh\ncase "$*" in *-dM*|*print*) exec cc "$@";; esac\nexec >&- 2
 $ mkfifo unread; timeout 60 xray header $TOP/tests/data/icelake.json -o unread
 2| xray: cannot write unread: nobody reads it
 ? 2
+$ mkfifo golden; timeout -s INT -k 30 1 xray check --against golden --target $TOP/machines/p6.ini; [ $? = 124 ]
 
 # Every word of a runner counts.
 $ printf '#!/bin/sh\n[ $# -ge 80 ] || exit 9\nwhile [ "$1" = x ]; do shift; done\nexec "$@"\n' > many; chmod +x many; xray --runner "./many $(yes x | head -90 | tr '\n' ' ')" --cache-dir c timer.resolution

@@ -10,7 +10,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-volatile int cli_interrupted; /* main.c's */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
