@@ -3,6 +3,7 @@
 
 #include "xray.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { FACTS = 4 };
@@ -14,6 +15,12 @@ static const struct xr_step *find_noise(const struct xr_run *run, const enum xr_
 		if (!strcmp(run->order.step[i].micro->id, "noise") && ends[i] == XR_END_DONE)
 			return &run->order.step[i];
 	return NULL;
+}
+
+/* Three, and all before the decimal point. */
+static int figures(double value)
+{
+	return value >= 1000 ? 1 + (int)log10(value) : 3;
 }
 
 static void keep_the_worse(struct xr_fact *fact, double before)
@@ -33,7 +40,7 @@ static void keep_the_worse(struct xr_fact *fact, double before)
 		json_decref(fact->value);
 		fact->value = json_real(before);
 	}
-	xr_fact_note(fact, "%.3g before the run, %.3g after it", before, after);
+	xr_fact_note(fact, "%.*g before the run, %.*g after it", figures(before), before, figures(after), after);
 }
 
 /* Where virtual CPUs are moved about, which of them are one core is true for a while only. */

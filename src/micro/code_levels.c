@@ -277,7 +277,7 @@ static int put_unified(struct hunt *h, const struct level *level)
 		struct xr_fact *fact = xr_fact_bool(xr_run_description(h->bench.run), *id, xr_against_shared(a.share),
 		                                    a.confidence, contest);
 		if (a.confidence <= 0.5 && !xr_against_unclear(a.share))
-			xr_fact_doubt(fact, "data were not seen to throw code out, but the walks were disturbed");
+			xr_fact_doubt(fact, "data were not seen to evict code, but the walks were disturbed");
 		else if (xr_against_unclear(a.share))
 			xr_fact_doubt(fact, "with data, %.0f %% of the code misses: neither none nor much",
 			              100 * a.share);

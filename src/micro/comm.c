@@ -324,9 +324,9 @@ static void put_matrix(struct comm *c, const char *id, const double *value, doub
 		xr_fact_doubt(fact, "somebody else had one of the two CPUs while they talked, in %.0f %% of the pairs",
 		              100 * disturbed);
 	else if (skew > 0.25)
-		xr_fact_doubt(fact, "there and back differ by %.0f %% in the middle", 100 * skew);
+		xr_fact_doubt(fact, "the two directions differ by %.0f %%", 100 * skew);
 	else if (skew > 0.1)
-		xr_fact_note(fact, "there and back differ by %.0f %% in the middle", 100 * skew);
+		xr_fact_note(fact, "the two directions differ by %.0f %%", 100 * skew);
 }
 
 /* Between the leaves of the tree, one pair of CPUs for each: what a large machine gets instead of all pairs. */
@@ -389,7 +389,7 @@ static void put_nodes(struct comm *c)
 		/* groups that only lines show are chiplets or rings more often than nodes */
 		struct xr_fact *one = xr_fact_count(d, "topology.numa_nodes", 1, "", top ? 0.6 : 0.85, method);
 		if (c->n_speakers <= 2)
-			xr_fact_doubt(one, "two cores are one pair, and there is nothing to compare it with");
+			xr_fact_doubt(one, "two cores make one pair: nothing to compare it with");
 		else if (top && top->n_groups < c->n_speakers)
 			xr_fact_note(one, "lines travel slower between %d groups, large blocks do not", top->n_groups);
 		return;

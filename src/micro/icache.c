@@ -205,8 +205,7 @@ static void put_geometry(struct xr_run *run, const struct found *found)
 	}
 	if (found->decoded) {
 		xr_fact_add_series(ways, "cache.l1i.lean");
-		xr_fact_note(ways,
-		             "blocks of few instructions are kept by a cache of decoded code, so full ones were asked");
+		xr_fact_note(ways, "short blocks come from a cache of decoded code, so full ones were timed");
 	}
 	if (found->line)
 		xr_fact_count(d, "cache.l1i.line", (long long)found->line, "bytes",

@@ -267,7 +267,7 @@ static void put(struct xr_run *run, const struct ground *g, const struct verdict
 	char name[XR_POLICY_TEXT];
 	if (v->found.policy < 0 || v->found.off > most_off) {
 		put_none(run, g,
-		         "no known policy explains the times: adaptive, an index that is not plain, or pages apart");
+		         "no known policy explains the times: adaptive, a hashed index, or pages that lie apart");
 		return;
 	}
 	put_candidates(run, g, v);

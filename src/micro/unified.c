@@ -52,7 +52,7 @@ static void put(struct xr_run *run, const struct known *known, double share, dou
 		         confidence);
 	else
 		xr_fact_none(xr_run_description(run), "cache.l1d.unified", XR_UNRELIABLE,
-		             "data throw code out of a cache of %.0f KiB, but is that the first one of data?",
+		             "data evict code from a cache of %.0f KiB: is that the first data cache?",
 		             known->bytes / 1024);
 }
 
