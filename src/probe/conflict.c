@@ -407,6 +407,12 @@ static void choose_offsets(struct search *s)
 	}
 }
 
+/* Does the level hold the lines that keep the first one busy? One that does not overflows before anything is asked. */
+static bool has_room(const struct search *s)
+{
+	return s->c->anywhere || !(s->c->holds > 0) || (double)s->fill < s->c->holds;
+}
+
 static bool begin(struct search *s, struct xr_conflict *c)
 {
 	struct xr_arena *arena = xr_run_arena(c->run);
@@ -436,6 +442,10 @@ int xr_conflict_find(struct xr_conflict *c, struct xr_conflict_set *set)
 	*set = (struct xr_conflict_set){.outcome = XR_CONFLICT_NEVER};
 	if (!(c->miss > 0) || !begin(&s, c))
 		return 0;
+	if (!has_room(&s)) {
+		set->outcome = XR_CONFLICT_CROWDED;
+		return 0;
+	}
 	if (grow(&s, &found) != 0)
 		return -1;
 	set->from = s.from;

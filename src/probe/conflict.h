@@ -38,6 +38,7 @@ struct xr_conflict {
 	uint64_t line;           /* of the first level */
 	size_t first_ways;       /* of the first level: laps over fewer lines stay in it */
 	uint64_t first_way;      /* bytes */
+	double holds;            /* lines of one offset that the level holds, about; 0: not known */
 	double miss;             /* cycles that a miss of this level costs more than a hit, about */
 	struct xr_effort effort; /* {0}: quick */
 	double quiet_ns;         /* to wait at most, in each question, for moments in which nobody else uses the core */
@@ -52,6 +53,8 @@ enum xr_conflict_outcome {
 	XR_CONFLICT_NEVER, /* no page ever made a difference: the level holds all of them, or none */
 	XR_CONFLICT_LOST,  /* the difference was lost on the way */
 	XR_CONFLICT_SPENT, /* out of visits */
+	/* the level holds fewer lines of an offset than keep the first one busy: it overflows before anything is asked */
+	XR_CONFLICT_CROWDED,
 };
 
 struct xr_conflict_set {

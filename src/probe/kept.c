@@ -249,9 +249,8 @@ static void take(struct xr_kept *k, const uint64_t *member, size_t n, uint64_t x
 }
 
 /* The set that somebody else found, if its lines still push each other out. */
-static int take_known(struct xr_kept *k)
+static int take_known(struct xr_kept *k, const struct xr_series *known)
 {
-	const struct xr_series *known = xr_description_series(xr_run_description(k->run), XR_CONFLICT_SERIES);
 	uint64_t member[SET_MOST];
 	bool holds;
 	if (!known || known->n < 3 || known->n > SET_MOST)
@@ -292,7 +291,10 @@ int xr_kept_search(struct xr_kept *k, double visits_most)
 	k->n = k->ways = k->n_strangers = 0;
 	if (pool / k->item < 4 * XR_KEPT_STRANGERS + XR_KEPT_MOST)
 		return 0;
-	if (take_known(k) != 0)
+	const struct xr_series *known = xr_description_series(xr_run_description(k->run), XR_CONFLICT_SERIES);
+	if (!known && !xr_run_info(k->run)->exact) /* cache_outer looked for one, often, and found none */
+		return 0;
+	if (take_known(k, known) != 0)
 		return -1;
 	double left = visits_most;
 	struct xr_conflict c = {.run = k->run,

@@ -44,8 +44,8 @@ static const struct {
 	{"cache.*.inclusion", "inclusion", {0.90, 0.85}},
 	{"cache.*.write_back", "inclusion", {0.90, 0.85}},
 	{"counters", "counters", {0.99, 0.97}},
-	{"prefetch.temporal", "temporal", {0.97, 0.90}},
-	{"prefetch", "prefetch", {0.95, 0.90}},
+	{"prefetch.temporal", "temporal", {0.90, 0.85}},
+	{"prefetch", "prefetch", {0.90, 0.85}}, /* caches that replace by chance keep some lines */
 };
 enum { N_ASKED = sizeof asked / sizeof *asked, N_NOISES = 2, MACHINES = 6 };
 static const double surprise = 1e-4; /* some dozens of kinds: a true change of nothing fails one run in hundreds */

@@ -19,10 +19,11 @@ enum { PAGE = 4096, PAGES = 1024, L2 = 2 };
 
 static struct xr_machine machine;
 static struct {
-	double left;
+	double left, holds;
 	enum xr_conflict_outcome outcome;
 	size_t n;
 } found;
+static double held; /* lines of one offset that the second cache is said to hold; 0: not said */
 
 static int find(struct xr_run *run)
 {
@@ -35,6 +36,7 @@ static int find(struct xr_run *run)
 	                        .line = first->line_bytes,
 	                        .first_ways = (size_t)first->ways,
 	                        .first_way = first->capacity / first->ways,
+	                        .holds = found.holds,
 	                        .miss = second[1].latency - second->latency,
 	                        .left = &found.left};
 
@@ -70,6 +72,7 @@ static void look(uint64_t ways, uint64_t colours, int policy, uint64_t seed, dou
 	machine.cache[L2].policy = policy;
 	memset(&found, 0, sizeof found);
 	found.left = visits;
+	found.holds = held;
 	struct xr_target *model = xr_model_open_machine(&machine, seed);
 	struct xr_description *d = xr_description_new();
 	assert_int_equal(xr_engine_run(model, table, &plan, seed, NULL, d, &outcome, &err), 0);
@@ -110,6 +113,17 @@ static void no_set_where_there_is_room_for_all(void **state)
 	assert_int_equal(found.n, 0);
 }
 
+/* One that is hardly larger than the first overflows before anything is asked: not a single visit is spent on it. */
+static void no_set_where_there_is_no_room(void **state)
+{
+	(void)state;
+	held = 8;
+	look(8, 1, XR_LRU, 1, 1e6);
+	held = 0;
+	assert_int_equal(found.outcome, XR_CONFLICT_CROWDED);
+	assert_true(found.left == 1e6);
+}
+
 static void out_of_visits_is_said(void **state)
 {
 	(void)state;
@@ -122,6 +136,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_set_has_as_many_members_as_ways),
 		cmocka_unit_test(no_set_where_there_is_room_for_all),
+		cmocka_unit_test(no_set_where_there_is_no_room),
 		cmocka_unit_test(out_of_visits_is_said),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,7 @@ static struct xr_second_level second_for(struct xr_outer *o)
 	                                .line = o->line,
 	                                .first_ways = o->first.ways,
 	                                .first_way = o->first.way,
+	                                .holds = o->h.level[1].items,
 	                                .near = o->h.level[1].latency,
 	                                .far = o->h.level[2].latency,
 	                                .room = o->room,

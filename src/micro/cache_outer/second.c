@@ -83,6 +83,7 @@ int xr_second_latency(const struct xr_second_level *l, double *cycles, double *s
 
 static const char *const troubles[] = {
 	[XR_CONFLICT_NEVER] = "no line ever evicts another",
+	[XR_CONFLICT_CROWDED] = "it is too small beside the first cache for conflict sets",
 	[XR_CONFLICT_LOST] = "the lines that evict each other are others each time",
 	[XR_CONFLICT_SPENT] = "no conflict set in the time there was",
 };
@@ -128,7 +129,7 @@ static int attempt(struct xr_second_level *l, struct xr_conflict *c, struct xr_b
 			l->miss_open |= c->miss > least_miss * l->near;
 			c->miss = fmin(c->miss, least_miss * l->near);
 			l->never = set.outcome == XR_CONFLICT_NEVER;
-			if (l->never)
+			if (l->never || set.outcome == XR_CONFLICT_CROWDED)
 				return 0;
 			failed++;
 			continue;
@@ -158,6 +159,7 @@ int xr_second_ways(struct xr_second_level *l)
 	                        .line = l->line,
 	                        .first_ways = l->first_ways,
 	                        .first_way = l->first_way,
+	                        .holds = l->holds,
 	                        .miss = l->far - l->near,
 	                        .quiet_ns = l->quiet_ns,
 	                        .effort = l->effort};

@@ -17,6 +17,7 @@ struct xr_second_level {
 	uint64_t page, line; /* line of the first level */
 	size_t first_ways;
 	uint64_t first_way;      /* bytes */
+	double holds;            /* pages of which it holds one line each, about; 0: not known */
 	double near, far;        /* latencies of this level and the next, about */
 	uint64_t room;           /* bytes that a buffer may have */
 	double tlb_pages;        /* that the first TLB holds; 0: no TLB */

@@ -137,7 +137,7 @@ static void simulate_endless(struct xr_model *model, struct xr_job *job, struct 
 	struct xr_events none = {0}, *events = out ? &out->events : &none;
 	const struct chain *c = job->own;
 	if (!job->spec->chain.rolling || xr_machine_has_neighbours(&model->machine) ||
-	    xr_machine_replaces_randomly(&model->machine)) { /* chance is asked anew */
+	    xr_machine_replaces_data_randomly(&model->machine)) { /* chance is asked anew */
 		walk_endless(model, job, out);
 		return;
 	}
@@ -231,7 +231,7 @@ static void simulate_script(struct xr_model *model, struct xr_job *job, struct x
 		c->timed_phases += spec->phase[i].timed;
 		c->accesses += spec->phase[i].timed ? (double)trip[i].n * spec->phase[i].passes : 0;
 	}
-	bool random = xr_machine_replaces_randomly(&machine) || xr_machine_has_neighbours(&machine);
+	bool random = xr_machine_replaces_data_randomly(&machine) || xr_machine_has_neighbours(&machine);
 	size_t most =
 		(size_t)fmax(random && steps < 3000 ? 5 : 3, fmin(SCRIPT_REPS, ceil(SCRIPT_STEPS / fmax(steps, 1))));
 	free(c->rep_cycles);

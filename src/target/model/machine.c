@@ -100,13 +100,14 @@ int xr_machine_unit(const struct xr_machine *machine, const char *name)
 	return -1;
 }
 
-bool xr_machine_replaces_randomly(const struct xr_machine *machine)
+bool xr_machine_replaces_data_randomly(const struct xr_machine *machine)
 {
 	for (int i = 0; i < machine->n_caches; i++)
-		if (xr_policy_is_random(machine->cache[i].policy) || xr_policy_is_random(machine->cache[i].rival))
+		if (machine->cache[i].holds & XR_HOLDS_DATA &&
+		    (xr_policy_is_random(machine->cache[i].policy) || xr_policy_is_random(machine->cache[i].rival)))
 			return true;
 	for (int i = 0; i < machine->n_tlbs; i++)
-		if (xr_policy_is_random(machine->tlb[i].policy))
+		if (machine->tlb[i].holds & XR_HOLDS_DATA && xr_policy_is_random(machine->tlb[i].policy))
 			return true;
 	return false;
 }

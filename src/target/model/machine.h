@@ -225,7 +225,7 @@ const struct xr_machine_op *xr_machine_op(const struct xr_machine *machine, enum
 int xr_machine_pieces(const struct xr_machine *machine, enum xr_type type);
 int xr_machine_unit(const struct xr_machine *machine, const char *name); /* index or -1 */
 
-bool xr_machine_replaces_randomly(const struct xr_machine *machine); /* any cache or TLB */
+bool xr_machine_replaces_data_randomly(const struct xr_machine *machine); /* any cache or TLB that holds data */
 bool xr_machine_has_neighbours(const struct xr_machine *machine);    /* any cache */
 uint64_t xr_machine_sets(const struct xr_machine_cache *cache);
 uint64_t xr_machine_ways(const struct xr_machine_cache *cache);   /* full: all lines */

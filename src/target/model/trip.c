@@ -9,15 +9,15 @@
 #include <stdlib.h>
 
 enum {
-	PICKS = 32, /* of each place, before walks over few */
+	PICKS = 8, /* of each place, before walks over few; the agent can afford more of them */
 	PICKS_UP_TO = 512,
 	SHORT_LAP = 16, /* … of which several make one */
 	SHORT_LAPS = 8,
-	LONG_LAP = 256,
+	LONG_LAP = 64,
 	AHEAD = 8, /* steps that a simulated access takes as long as the machine at hand to fetch from its memory */
-	COUNT_STEPS = 1536,
+	COUNT_STEPS = 768,
 	ONCE_STEPS = 8192,   /* of laps of which nothing is left, all as good: enough to count */
-	RANDOM_STEPS = 4000, /* where replacement is random, averages need more, … */
+	RANDOM_STEPS = 2000, /* where replacement is random, averages need more, … */
 	RANDOM_LAPS = 6,     /* … and laps do not repeat: so many, and what is there is there by chance */
 };
 
@@ -263,7 +263,7 @@ void xr_trip_settle(struct xr_trip *trip, struct xr_mem *mem, const struct xr_ma
                     struct xr_tally *tally)
 {
 	bool neighbours = xr_machine_has_neighbours(machine), small = trip->n < 2048;
-	bool random = xr_machine_replaces_randomly(machine) || neighbours;
+	bool random = xr_machine_replaces_data_randomly(machine) || neighbours;
 	size_t lap = trip->n;             /* together the cursors go round once */
 	const bool few = lap >= LONG_LAP; /* long laps that do not repeat: their mean is known after fewer of them */
 	int same = 0, most = neighbours || (small && random) ? RANDOM_LAPS : small ? few ? 6 : 12 : trip->once ? 2 : 3;
