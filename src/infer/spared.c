@@ -19,6 +19,8 @@ struct xr_spared xr_spared_find(struct xr_arena *arena, const struct xr_spared_t
 	double all[2 * XR_SPARED_MOST];
 	size_t group[2 * XR_SPARED_MOST];
 
+	if (n == 0)
+		return (struct xr_spared){.none = 1};
 	for (size_t i = 0; i < 2 * n; i++) {
 		all[i] = i < n ? times->asked[i] : times->strangers[i - n];
 		group[i] = i / n;

@@ -274,7 +274,7 @@ static int check_last(struct xr_hierarchy *h)
 			     before = fmax((double)h->inner, cache[-1].items * (double)h->evict.item),
 			     bytes = fmin(BEYOND_IT * holds, (double)h->most),
 			     pages = floor(bytes / (double)h->evict.page),
-			     lines = ceil(BEYOND_IT * before / (double)h->all.line / fmax(1, pages));
+			     lines = fmax(1, ceil(BEYOND_IT * before / (double)h->all.line / fmax(1, pages)));
 		double all, few;
 
 		if (!(holds > 0) || bytes < clearly * holds || lines > PARTS || pages * lines > LINES_MOST ||

@@ -100,9 +100,15 @@ static void print_row(const char *name, const char *what, const struct survey *s
 	fflush(stdout);
 }
 
-static int print_page(int n)
+static void print_survey(const struct habit *habit, int n)
 {
 	static struct survey s;
+	int broken = survey(&s, habit, n);
+	print_row(habit ? habit->name : "none", habit ? habit->what : "to compare with", &s, broken);
+}
+
+static int print_page(int n)
+{
 	printf("# Habits of real cores\n\n"
 	       "Made by `make habits`; do not edit. Each habit alone on %d random machines with standard noise. A cell: percent of the machines on\n"
 	       "which all facts of the group are right (missing counts as not right); behind `!` percent of the machines with something sure\n"
@@ -116,24 +122,23 @@ static int print_page(int n)
 	for (int g = 0; g < N_GROUPS; g++)
 		printf("|---");
 	printf("|---|\n");
-	int broken = survey(&s, NULL, n);
-	print_row("none", "to compare with", &s, broken);
-	for (int h = 0; h < n_habits; h++) {
-		broken = survey(&s, &habits[h], n);
-		print_row(habits[h].name, habits[h].what, &s, broken);
-	}
+	print_survey(NULL, n);
+	for (int h = 0; h < n_habits; h++)
+		print_survey(&habits[h], n);
 	return 0;
 }
 
 static int print_one(int n, const char *name)
 {
-	static struct survey s;
 	for (int h = 0; h < n_habits; h++)
 		if (!strcmp(habits[h].name, name)) {
-			int broken = survey(&s, &habits[h], n);
-			print_row(habits[h].name, habits[h].what, &s, broken);
+			print_survey(&habits[h], n);
 			return 0;
 		}
+	if (!strcmp(name, "none")) {
+		print_survey(NULL, n);
+		return 0;
+	}
 	fprintf(stderr, "no habit '%s'\n", name);
 	return 2;
 }

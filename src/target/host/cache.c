@@ -156,8 +156,10 @@ static void list_entries(int dir, struct entries *list)
 			list->room = list->room ? list->room * 2 : 256;
 			list->entry = xr_realloc(list->entry, list->room, sizeof *list->entry);
 		}
-		struct entry *e = &list->entry[list->n++];
-		snprintf(e->name, sizeof e->name, "%s", d->d_name);
+		struct entry *e = &list->entry[list->n];
+		if ((size_t)snprintf(e->name, sizeof e->name, "%s", d->d_name) >= sizeof e->name)
+			continue;
+		list->n++;
 		e->used = st.st_mtim;
 		e->bytes = (uint64_t)st.st_blocks * 512;
 		list->bytes += e->bytes;

@@ -13,9 +13,9 @@ enum {
 	PICKS_UP_TO = 512,
 	SHORT_LAP = 16, /* … of which several make one */
 	SHORT_LAPS = 8,
-	LONG_LAP = 64,
+	LONG_LAP = 256,
 	AHEAD = 8, /* steps that a simulated access takes as long as the machine at hand to fetch from its memory */
-	COUNT_STEPS = 768,
+	COUNT_STEPS = 1536,
 	ONCE_STEPS = 8192,   /* of laps of which nothing is left, all as good: enough to count */
 	RANDOM_STEPS = 2000, /* where replacement is random, averages need more, … */
 	RANDOM_LAPS = 6,     /* … and laps do not repeat: so many, and what is there is there by chance */
